@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import SPLITS
+from answerkey.command import main
 from answerkey.evaluate import describe, evaluate
 from answerkey.evaluation.samples import read_samples
 from tests.shared.export_world import ExportWorld
@@ -144,10 +146,9 @@ def test_several_files_are_one_table(
 
 def run_command(*arguments: Any, says: str) -> dict[str, Any]:
     """The summary of the command, whose output begins with `says`."""
-    command = [sys.executable, "-m", "answerkey.command", "evaluate", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(says), done.stdout
+    with redirect_stdout(StringIO()) as stdout:
+        assert main(["evaluate", *map(str, arguments)]) == 0
+    assert stdout.getvalue().startswith(says), stdout.getvalue()
     out = Path(arguments[arguments.index("--out") + 1])
     return json.loads((out / "summary.json").read_text(encoding="utf-8"))
 

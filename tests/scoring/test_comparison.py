@@ -99,7 +99,7 @@ def are_equal(rows, gold, rule, ordered):
     return Counter(rows) == Counter(gold)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(table_pairs(), st.booleans(), st.sampled_from(sorted(set(RULES) - {"strict"})))
 def test_rule_says_what_a_search_of_all_orders_says(pair, ordered, rule):
     rows, gold = pair
@@ -241,7 +241,7 @@ def is_answer(answer, rows, rule, ordered):
     return True
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(choices(), st.sampled_from(list(RULES)), st.booleans())
 def test_each_right_choice_is_accepted_and_no_other(drawn, name, order_matters):
     accepted, rows = drawn

@@ -153,7 +153,7 @@ def some_groups() -> st.SearchStrategy[Group]:
     )
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     supply=st.dictionaries(some_groups(), st.integers(0, 3), max_size=6),
     targets=st.builds(
@@ -451,7 +451,7 @@ def test_no_template_is_more_than_one_round_ahead_of_one_with_questions_left(
         assert max(taken.values(), default=0) <= taken[template] + 1
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     templates=st.lists(st.sampled_from("abcdef"), min_size=60, max_size=60),
     seed=st.integers(0, 10**6),
