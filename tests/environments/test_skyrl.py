@@ -21,6 +21,7 @@ def rows(fifty: QuestionWorld) -> list[dict[str, Any]]:
     return read_rows(fifty.folder / "data/exports/skyrl/train.parquet")
 
 
+@pytest.mark.slow
 def test_replies_have_the_scores_of_the_reward(
     fifty: QuestionWorld, rows: list[dict[str, Any]]
 ) -> None:

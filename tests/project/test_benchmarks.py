@@ -19,21 +19,19 @@ PAGES = (
     "docs/scaling.md",
     "docs/test-suites.md",
 )
-COMMANDS = sorted(
-    {
-        (found[1], option)
-        for page in PAGES
-        for found in re.finditer(
-            r"python (benchmarks/\w+\.py)([^#`\n]*)", (ROOT / page).read_text(encoding="utf-8")
-        )
-        for option in re.findall(r"--[\w-]+", found[2])
-    }
-)
+COMMANDS = [
+    (found[1], set(re.findall(r"--[\w-]+", found[2])))
+    for page in PAGES
+    for found in re.finditer(
+        r"python (benchmarks/\w+\.py)([^#`\n]*)", (ROOT / page).read_text(encoding="utf-8")
+    )
+]
 
 
-@pytest.mark.parametrize(("path", "option"), COMMANDS)
-def test_benchmark_starts_and_knows_its_option(path: str, option: str) -> None:
-    assert option in run(ROOT, "python", path, "--help").stdout
+@pytest.mark.parametrize("path", sorted({path for path, _ in COMMANDS}))
+def test_benchmark_starts_and_knows_its_options(path: str) -> None:
+    options = set().union(*(shown for benchmark, shown in COMMANDS if benchmark == path))
+    assert options <= set(re.findall(r"--[\w-]+", run(ROOT, "python", path, "--help").stdout))
 
 
 def test_verdicts_by_each_rule_are_printed_and_written(tmp_path: Path) -> None:

@@ -263,7 +263,7 @@ def test_database_that_is_swapped_gives_a_right_score_or_an_error(ships, swap):
                 found[reward] += 1
     finally:
         is_over.set()
-        thread.join()
+        thread.join(60)
     assert found.pop(1.0), found
     assert all("ships.sqlite: " in error for error in map(str, found)), found
 

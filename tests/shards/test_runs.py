@@ -355,6 +355,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkeypatch) -> None:
     world, code = tmp_path / "world", tmp_path / "code"
     world.mkdir()

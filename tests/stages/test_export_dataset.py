@@ -178,6 +178,7 @@ def test_product_has_the_nine_fields_in_order_and_with_its_sidecars_is_as_it_was
         )
 
 
+@pytest.mark.slow
 def test_product_holds_these_files_and_a_second_run_of_every_stage_the_same_bytes(world):
     first = hash_tree(world.folder, *OUTS)
     assert sorted(name for name in first if name.startswith("data/")) == [

@@ -91,6 +91,7 @@ def test_wrong_queries_that_the_database_accepts_are_told_by_the_suite(world):
     assert score_sql(by_heart, answer, **known, test_suite=record["databases"]) == 0.0
 
 
+@pytest.mark.slow
 def test_bytes_are_the_same_for_any_number_of_workers(world, tmp_path):
     world.run("generate_test_suites")
     one = hash_tree(tmp_path, SHARDS, SUITES)

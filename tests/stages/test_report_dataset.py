@@ -436,6 +436,7 @@ def test_page_has_the_same_bytes_with_another_hash_seed_and_names_no_folder(repo
     assert report.parent.parent.name.encode() not in before
 
 
+@pytest.mark.slow
 def test_large_corpus_is_sampled_and_the_page_says_so(tmp_path):
     most = len(EXPLANATIONS)
     report = build_report(tmp_path, repeat=8, max_rows=most)
