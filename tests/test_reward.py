@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import signal
@@ -28,6 +29,7 @@ from answerkey.reward import (
     score_parts,
     score_sql,
 )
+from answerkey.scoring.rules import RULES
 from answerkey.scoring.worker import SUITES_VARIABLE, OpenDatabases
 from answerkey.sqlite.guard import Limits
 from tests.shared.databases import make_database
@@ -222,6 +224,22 @@ def test_parts_need_gold_that_sqlite_takes(ships):
     known = {"database_name": "ships", "order_matters": False}
     with pytest.raises(ValueError, match="gold_sql: expected a query of"):
         score_parts("SELECT 1", 1, gold_sql="SELECT nothing", **known)
+
+
+@pytest.mark.parametrize("rule", [*RULES, "strict,rel_tol=0.01", "strict,digits=2"])
+def test_what_rounding_leaves_of_0_is_0_by_every_rule(rule):
+    rest, other = 0.1 + 0.2 - 0.3, 0.3 - 0.1 - 0.2
+    known = {"order_matters": False, "rule": f"{rule},=,1" if rule == "subset" else rule}
+    is_exact = not {"spider2", "digits"} & {*rule.replace("=", ",").split(",")}
+    for gold, found in itertools.permutations((rest, other, 0.0), 2):
+        assert score([(found,)], gold, **known) == 1.0
+        assert score([("a", found)], [["a", gold]], **known) == 1.0
+        tie = [{"rows": [["a", gold], ["b", 2.5]], "take": 1}]
+        assert score([("a", found)], [["b", 2.5]], accepted_rows=tie, **known) == 1.0
+    for small in (1e-9, 1.6e-19):
+        for zero in (rest, other, 0.0):
+            assert score([(zero,)], small, **known) == score([(small,)], zero, **known)
+            assert score([(zero,)], small, **known) == (0.0 if is_exact else 1.0)
 
 
 def test_segments_of_another_answer_are_an_error():

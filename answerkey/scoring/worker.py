@@ -29,6 +29,7 @@ from answerkey.base.errors import InputError, Reason
 from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
+from answerkey.sqlite.answers import drop_residue
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
@@ -437,7 +438,7 @@ def _execute(
 
 def _summarize(rows: list[Row], *, is_ordered: bool) -> RowSummary:
     def round_float(value: Any) -> Any:
-        return float(f"{value:.6g}") if type(value) is float else value
+        return float(f"{drop_residue(value):.6g}") if type(value) is float else value
 
     lines = [repr([*map(round_float, row)]) for row in rows]
     text = "\n".join(lines if is_ordered else sorted(lines))

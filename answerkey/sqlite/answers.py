@@ -6,8 +6,10 @@ import hashlib
 import math
 import os
 import sqlite3
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -19,6 +21,10 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
 REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
+# What rounding leaves of 0 is smaller, and a power of two times a whole number of so many bits, or
+# times a fraction of two whole numbers up to this: see `drop_residue`.
+_MOST_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 1e-6, 20, 1000
+_LEAST_RESIDUE = sys.float_info.min  # floats below have fewer bits
 _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
 Row = tuple[Any, ...]
@@ -138,7 +144,8 @@ def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float 
     True
 
     Integers, strings and NULL are compared exactly, floats within a relative tolerance, and a value
-    never equals one of another type. Rows whose floats are close are paired in sorted order.
+    never equals one of another type. What rounding leaves of 0 is 0 (`drop_residue`). Rows whose
+    floats are close are paired in sorted order.
     """
     return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
 
@@ -193,7 +200,7 @@ def group_rows(
     joined = join_close([value for row in (*left, *right) for value in row], rel_tol, abs_tol)
     for side, rows in enumerate((left, right)):
         for row in rows:
-            floats = tuple(value for value in row if type(value) is float)
+            floats = tuple(drop_residue(value) for value in row if type(value) is float)
             groups[code_row(row, joined)][side].append(floats)
     for group in groups.values():
         group[0].sort()
@@ -207,14 +214,40 @@ def join_close(values: Iterable[Any], rel_tol: float, abs_tol: float) -> dict[fl
     >>> join_close([0.3, "a", 2.0, 0.1 + 0.2], 1e-6, 0.0)
     {0.3: 0.3, 0.30000000000000004: 0.3, 2.0: 2.0}
     """
-    joined: dict[float, float] = {}
+    values = sorted({value for value in values if type(value) is float})
+    dropped = {value: drop_residue(value) for value in values}
+    first_of: dict[float, float] = {}
     last = first = math.nan
-    for value in sorted({value for value in values if type(value) is float}):
+    for value in sorted({*dropped.values()}):
         if not math.isclose(last, value, rel_tol=rel_tol, abs_tol=abs_tol):
             first = value
-        joined[value] = first
+        first_of[value] = first
         last = value
-    return joined
+    return {value: first_of[left] for value, left in dropped.items()}
+
+
+def drop_residue(value: float) -> float:
+    """Return 0.0 for what rounding leaves of 0, else the value.
+
+    >>> drop_residue(0.1 + 0.2 - 0.3), drop_residue((0.1 + 0.2 - 0.3) / 7), drop_residue(1e9 + 0.3)
+    (0.0, 0.0, 1000000000.3)
+    >>> drop_residue(1e-9), drop_residue(1.6e-19), drop_residue(1e-9 / 3) == 1e-9 / 3
+    (1e-09, 1.6e-19, True)
+
+    An absolute tolerance must be small beside what was added, and nobody knows what was: sums of
+    millions leave 1e-9, and 1e-9 gram may be all there is. But the last bit of a sum is one of what
+    was added. So a residue is a multiple of a power of two (0.1 + 0.2 - 0.3 is 2 ** -54) by a whole
+    number that is small: the larger, the more values were added, and the more they differ in size.
+    An average of residues is a fraction of one. Three of 10 ** 10 other floats are such numbers by
+    chance, and no decimal of up to four digits.
+    """
+    if not _LEAST_RESIDUE <= abs(value) < _MOST_RESIDUE:
+        return value
+    mantissa, _ = math.frexp(value)
+    if math.ldexp(mantissa, _RESIDUE_BITS).is_integer():
+        return 0.0
+    near = Fraction(mantissa).limit_denominator(_RESIDUE_PARTS)
+    return 0.0 if near.numerator / near.denominator == mantissa else value
 
 
 def code_row(row: Row, joined: dict[float, float]) -> Row:

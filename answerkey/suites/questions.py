@@ -14,7 +14,14 @@ from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sql.query_tree import parse_sql, unwrap
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import REL_TOL, Order, has_choice, match_rows, read_order
+from answerkey.sqlite.answers import (
+    REL_TOL,
+    Order,
+    drop_residue,
+    has_choice,
+    match_rows,
+    read_order,
+)
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.neighbors import list_neighbors
@@ -61,10 +68,14 @@ def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order)
 def is_void(rows: list[Row]) -> bool:
     """Whether an answer says nothing: it has no row, or only NULL and 0.
 
-    >>> is_void([]), is_void([(0, None)]), is_void([("none",)])
-    (True, True, False)
+    >>> is_void([]), is_void([(0, None)]), is_void([(0.1 + 0.2 - 0.3,)]), is_void([("none",)])
+    (True, True, True, False)
     """
-    return all(value is None or value == 0 for row in rows for value in row)
+    return all(value is None or _is_zero(value) for row in rows for value in row)
+
+
+def _is_zero(value: Any) -> bool:
+    return (drop_residue(value) if type(value) is float else value) == 0
 
 
 # Questions on the real database: their neighbors that it does not tell from gold, and the

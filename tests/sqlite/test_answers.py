@@ -23,6 +23,7 @@ from answerkey.sqlite.answers import (
     answers_match,
     classify_answer_type,
     compute_gold_answer,
+    drop_residue,
     shape_answer,
 )
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
@@ -261,3 +262,71 @@ def test_gold_answer_without_limits_uses_those_of_the_project(fleet):
     assert compute_gold_answer("SELECT count(*) FROM ship", str(fleet)) == 2  # as text, too
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     assert Limits(**params["compute_gold_answers"]) == Limits()
+
+
+# What rounding leaves of 0.
+
+LEFT = ("sum(a) - sum(b)", "avg(a) - avg(b)", "total(a) - total(b)", "sum(a - b)")
+
+
+def subtract(left: list[float], right: list[float], *forms: str) -> tuple[float, ...]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE entry (a REAL, b REAL)")
+        connection.executemany("INSERT INTO entry VALUES (?, ?)", zip(left, right, strict=True))
+        return connection.execute(f"SELECT {', '.join(forms)} FROM entry").fetchone()
+
+
+@given(
+    st.lists(st.integers(10**5, 10**8), min_size=2, max_size=60),
+    st.sampled_from([1, 10, 100, 1000, 10**6]),
+    st.randoms(use_true_random=False),
+)
+def test_what_rounding_leaves_of_0_is_0(whole, parts, random):
+    """Two columns with the same values in another order, whose sums differ by rounding alone."""
+    left = [number / parts for number in whole]
+    found = subtract(left, random.sample(left, len(left)), *LEFT)
+    for one, other in itertools.product((*found, 0.0), repeat=2):
+        assert answers_match(one, other, ordered=False), (one, other)
+
+
+@pytest.mark.parametrize("count", range(1, 12))
+def test_average_of_what_rounding_leaves_is_0(count):
+    same = [0.7] * count
+    found = subtract([0.1, 0.2, *same], [0.3, 0.0, *same], "avg(a - b)", "avg(a) - avg(b)")
+    assert found[0] != 0
+    assert answers_match(*found, ordered=False)
+    assert answers_match(found[0], 0.0, ordered=False)
+
+
+SMALL = [1e-7, 1e-9, 2.5e-9, 1e-12, 1.6e-19, 9.109e-31, 6.62607015e-34, 1e-300, 5e-324]
+SMALL += [value / 3 for value in SMALL[:-1]] + [1e-9 * 7, 0.1 * 1e-9, 1e-7 / 86400]
+
+
+@pytest.mark.parametrize("value", SMALL)
+def test_small_value_is_not_0_and_no_other_one(value):
+    rest = 0.1 + 0.2 - 0.3
+    for sign in (1, -1):
+        assert drop_residue(sign * value) == sign * value
+        for other in (0.0, rest, 2 * value, -sign * value):
+            assert not answers_match(sign * value, other, ordered=False)
+        assert answers_match(sign * value, sign * value * (1 + 1e-9), ordered=False)
+
+
+@given(st.integers(1, 9999), st.integers(6, 40))
+def test_decimal_is_not_0(digits, places):
+    value = float(f"{digits}e-{places}")
+    assert drop_residue(value) == value
+
+
+def test_rest_of_0_is_0_in_rows_of_any_order():
+    rest, other = 0.1 + 0.2 - 0.3, 1.1 - 1.0 - 0.1
+    gold = [["a", rest], ["b", 1e-9], ["c", 12.5], ["d", -rest]]
+    rows = [["d", other], ["c", 12.5], ["b", 1e-9], ["a", 0.0]]
+    assert answers_match(gold, rows, ordered=False)
+    assert answers_match(gold, rows[::-1], ordered=True)
+    assert not answers_match(gold, rows, ordered=True)
+    assert answers_match(gold, rows, ordered=[4])
+    assert not answers_match(gold, [*rows[:2], ["b", rest], rows[3]], ordered=False)
+    assert not answers_match(0, rest, ordered=False)  # an integer is no float
+    for value in (math.nan, math.inf, -math.inf, 0.5, 2.0**-10, 3.0):
+        assert drop_residue(value) == value or math.isnan(value)
