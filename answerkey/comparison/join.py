@@ -44,15 +44,17 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
     >>> find_in_suite(suite, min_mutation_score=0.5)[0].evidence
     {'database': 0.25, 'suite': 0.4}
 
-    A question is weak, too, if its stored answer passes behind a guard. One that has no suite by
-    its rule of comparison is not weak: nothing is known of it.
+    A question is weak, too, if it has no suite, or one on which its stored answer passes behind a
+    guard.
     """
     found = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:
         found.append(Finding("latent_ambiguity", ambiguity))
     score = suite.get("mutation_score")
     by_heart = suite.get("operators", {}).get(BY_HEART)
-    if by_heart is not None and not by_heart["killed"]:
+    if (no_suite := suite.get("no_suite")) is not None:
+        found.append(Finding("weak_answer", {**(score or {}), "no_suite": no_suite}))
+    elif by_heart is not None and not by_heart["killed"]:
         found.append(Finding("weak_answer", {**(score or {}), BY_HEART: by_heart}))
     elif score is not None and score["suite"] < min_mutation_score:
         found.append(Finding("weak_answer", score))

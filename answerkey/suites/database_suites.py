@@ -37,6 +37,7 @@ from answerkey.suites.questions import (
     BY_HEART,
     Asked,
     Executions,
+    NoSuite,
     Query,
     SuiteQuestion,
     are_same,
@@ -256,7 +257,9 @@ class _Pool:
         kills: dict[int, frozenset[int]] = {}
         for query in {id(one.query): one.query for one in asked}.values():
             order = find_stable_order(query, storages, self._schema)
-            if order is not None:
+            if isinstance(order, NoSuite):
+                query.refused.add(order)
+            else:
                 query.orders[number] = order
         for one in asked:
             query = one.query
@@ -269,6 +272,7 @@ class _Pool:
             if other is not None:
                 rows, others = (variant.find_rows(sql) for sql in (query.sql, other.sql))
                 one.latent = one.latent or show_latent(other, rows, others)
+                one.refused.add(NoSuite.OTHER_READING)
                 continue
             if id(query) not in kills:
                 kills[id(query)] = frozenset(
@@ -305,10 +309,15 @@ class _Pool:
                 known = {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
                 database = GuardedDatabase(self._path(number), self._limits)
                 databases[number] = known, Executions(stack.enter_context(database))
-            records = [
-                {"question_id": key, **make_record(by_id.get(key), suites.get(key, ()), databases)}
-                for key in (question.question_id for question in questions)
-            ]
+            records = []
+            for question in questions:
+                key = question.question_id
+                record = (
+                    make_record(by_id[key], suites[key], databases)
+                    if key in by_id
+                    else make_empty_record(question)
+                )
+                records.append({"question_id": key, **record})
         return DatabaseSuites(records, files)
 
 
@@ -364,12 +373,25 @@ def show_latent(reading: Change, rows: list[Row], others: list[Row] | None) -> R
     }
 
 
-def make_record(one: Asked | None, suite: Sequence[int], databases: Databases) -> Record:
-    """What is told of the suite of a question: the mutation score, the counts by operator, some
-    neighbors that live, and the databases; without neighbors for a question that has none."""
-    if one is None:
-        nothing = {"operators": {}, "alive": [], "databases": []}
-        return {"mutation_score": None, **nothing, "latent_ambiguity": None}
+def make_empty_record(question: SuiteQuestion) -> Record:
+    """What is told of a question for which no suite was tried."""
+    return {
+        "mutation_score": None,
+        "no_suite": NoSuite.PART_IS_ENOUGH if question.takes_part else NoSuite.GOLD_FAILS,
+        "operators": {},
+        "alive": [],
+        "databases": [],
+        "latent_ambiguity": None,
+    }
+
+
+def make_record(one: Asked, suite: Sequence[int], databases: Databases) -> Record:
+    """What is told of the suite of a question: the mutation score, why it has no suite, the counts
+    by operator, some neighbors that live, and the databases.
+
+    A suite that does not tell the stored answer said by heart scores 0, as does none: this answer
+    wins, and no policy needs another one.
+    """
     alive, by_pool = one.list_alive(), one.list_told()
     by_suite = frozenset().union(*(one.kills[number] for number in suite))
     operators: dict[str, Counter[str]] = {}
@@ -380,14 +402,16 @@ def make_record(one: Asked | None, suite: Sequence[int], databases: Databases) -
         operators.setdefault(neighbor.name, Counter())[fate] += 1
     killed = len(one.query.killed)
     total = killed + len(by_pool)
+    is_by_heart = any(alive[place].name == BY_HEART for place in alive.keys() - by_suite)
     lives = [neighbor for place, neighbor in alive.items() if place in by_pool - by_suite]
     return {
         "mutation_score": {
             "database": round(killed / total, 4),
-            "suite": round((killed + len(by_suite)) / total, 4),
+            "suite": 0.0 if is_by_heart else round((killed + len(by_suite)) / total, 4),
         }
         if total
         else None,
+        "no_suite": None if suite else one.tell_why_none(),
         "operators": {
             name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
             for name, counts in sorted(operators.items())

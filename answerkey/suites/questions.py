@@ -1,10 +1,12 @@
-"""Executions: what queries give on one database."""
+"""What the real database says of a question, and on which variants its gold answer counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -18,7 +20,9 @@ from answerkey.sqlite.answers import (
     REL_TOL,
     Order,
     drop_residue,
+    group_rows,
     has_choice,
+    list_takes,
     match_rows,
     read_order,
 )
@@ -48,21 +52,60 @@ class Executions:
         return self._known[sql]
 
     def tells_apart(
-        self, rows: list[Row], sql: str, *, ordered: Order, max_steps: int | None = None
+        self,
+        rows: list[Row],
+        sql: str,
+        *,
+        ordered: Order,
+        accepted_rows: Sequence[Any] | None = None,
+        max_steps: int | None = None,
     ) -> bool:
         """Whether a query gives another answer than these rows; not if it takes too much to say."""
         try:
             found = self.database.execute(sql, max_steps=max_steps)
         except QueryError as error:
             return error.reason not in _BOUNDS
-        return not are_same(rows, found, ordered=ordered)
+        return not are_same(rows, found, ordered=ordered, accepted_rows=accepted_rows)
 
 
-def are_same(left: list[Row] | None, right: list[Row] | None, *, ordered: Order) -> bool:
-    """Whether two lists of rows are the same answer; None, where a query failed, is none."""
+def are_same(
+    left: list[Row] | None,
+    right: list[Row] | None,
+    *,
+    ordered: Order,
+    accepted_rows: Sequence[Any] | None = None,
+) -> bool:
+    """Whether two lists of rows are the same answer; None, where a query failed, is none.
+
+    accepted_rows: the segments of every right answer, if LIMIT cuts through a tie of the left one.
+    """
     if left is None or right is None:
         return False
+    if accepted_rows is not None:
+        return is_choice(right, left, accepted_rows)
     return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
+
+
+def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any]) -> bool:
+    """Whether rows are a right answer if LIMIT cuts through a tie: so many of each segment.
+
+    >>> segments = [1, {"rows": [["b"], ["c"]], "take": 1}]
+    >>> is_choice([("a",), ("c",)], [("a",), ("b",)], segments)
+    True
+    >>> is_choice([("a",), ("d",)], [("a",), ("b",)], segments)
+    False
+    """
+    takes = list_takes(accepted_rows)
+    if len(rows) != sum(takes):
+        return False
+    for segment, (start, end) in zip(
+        accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
+    ):
+        wanted = gold_rows[start:end] if isinstance(segment, int) else map(tuple, segment["rows"])
+        groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=0.0)
+        if any(len(found) > len(known) for known, found in groups.values()):
+            return False
+    return True
 
 
 def is_void(rows: list[Row]) -> bool:
@@ -96,7 +139,8 @@ class SuiteQuestion(NamedTuple):
 
     question_text: the question and its evidence.
     order: how far the order of rows counts on the real database.
-    has_choice: whether other answers are right, too, by a tie or the rule: then there is no suite.
+    accepted_rows: the segments of every right answer there, if LIMIT cuts through a tie.
+    takes_part: whether the rule accepts some of the rows: then there is no suite.
     other_sql: queries that are right, too.
     model_queries: what models answered, a query of each.
     """
@@ -105,7 +149,8 @@ class SuiteQuestion(NamedTuple):
     question_text: str
     gold_sql: str
     order: Order
-    has_choice: bool
+    accepted_rows: Sequence[Any] | None = None
+    takes_part: bool = False
     other_sql: tuple[str, ...] = ()
     model_queries: tuple[str, ...] = ()
 
@@ -114,24 +159,55 @@ def make_question(
     record: dict[str, Any], audit: dict[str, Any], model_queries: Sequence[str] = ()
 ) -> SuiteQuestion:
     """The question of a record, with what the audit says of its answer."""
-    is_subset = record["source"].get("grading_method", "").startswith("subset")
+    accepted_rows = audit["accepted_rows"]
     return SuiteQuestion(
         record["question_id"],
         " ".join(filter(None, (record["question_text"], record.get("evidence")))),
         record["gold_sql"],
-        read_order(audit["order_matters"], audit["accepted_rows"]),
-        has_choice(audit["accepted_rows"]) or is_subset,
+        read_order(audit["order_matters"], accepted_rows),
+        accepted_rows if has_choice(accepted_rows) else None,
+        record["source"].get("grading_method", "").startswith("subset"),
         tuple(record.get("other_sql", ())),
         tuple(model_queries),
     )
+
+
+class NoSuite(StrEnum):
+    """Why a question has no suite; of the reasons why variants do not count, the last one: there
+    gold came nearest to an answer that counts.
+
+    PART_IS_ENOUGH: its rule accepts some of the rows.
+    GOLD_FAILS: gold has no answer on the real database, within the bounds of this stage.
+    NO_VARIANTS: none could be made of its database.
+    FAILS: gold fails on the variants, or takes too much there.
+    SAYS_NOTHING: its answers there have no row, or only NULL and 0.
+    STORED_ORDER: its answers there depend on how rows are stored.
+    TIES: its LIMIT cuts through a tie there.
+    OTHER_READING: the question may mean something else, which differs there.
+    TELLS_NOTHING: gold has the stored answer there, as its neighbors have.
+    NO_ROOM: other questions need the variants that are kept.
+    """
+
+    PART_IS_ENOUGH = "part_is_enough"
+    GOLD_FAILS = "gold_fails"
+    NO_VARIANTS = "no_variants"
+    FAILS = "fails"
+    SAYS_NOTHING = "says_nothing"
+    STORED_ORDER = "stored_order"
+    TIES = "ties"
+    OTHER_READING = "other_reading"
+    TELLS_NOTHING = "tells_nothing"
+    NO_ROOM = "no_room"
 
 
 @dataclass(slots=True)
 class Query:
     """A gold query, which several questions may share.
 
-    rows, order: its answer on the real database, and how far the order of its rows counts.
-    orders: the same on each variant on which it counts, by its number.
+    rows, order, accepted_rows: its answer on the real database, how far the order of its rows
+        counts, and the segments of every right answer if LIMIT cuts through a tie.
+    orders: how far it counts on each variant on which the answer counts, by its number.
+    refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
     """
 
@@ -139,7 +215,9 @@ class Query:
     tree: exp.Expression
     rows: list[Row]
     order: Order
+    accepted_rows: Sequence[Any] | None = None
     orders: dict[int, Order] = field(default_factory=dict)
+    refused: set[NoSuite] = field(default_factory=set)
     killed: list[Change] = field(default_factory=list)
     alive: list[Change] = field(default_factory=list)
 
@@ -150,6 +228,7 @@ class Asked:
 
     readings: those that give gold's answer on the real database, too.
     kills: by the number of a variant, the places of the alive neighbors that it tells from gold.
+    refused: why variants do not count for it, though its query's answer does there.
     latent: what is told of the first reading that differs on a variant.
     """
 
@@ -157,6 +236,7 @@ class Asked:
     query: Query
     readings: list[Change]
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
+    refused: set[NoSuite] = field(default_factory=set)
     latent: dict[str, Any] | None = None
 
     @property
@@ -165,6 +245,13 @@ class Asked:
         wrong queries often do: each suite must tell them."""
         alive = self.list_alive().items()
         return frozenset(place for place, one in alive if one.name.endswith(BY_HEART))
+
+    def tell_why_none(self) -> NoSuite:
+        """Why it has no suite: what kept it from the variant on which it came furthest."""
+        if self.kills:
+            return NoSuite.NO_ROOM if self.list_told() else NoSuite.TELLS_NOTHING
+        refused = self.refused | self.query.refused
+        return max(refused, key=[*NoSuite].index, default=NoSuite.NO_VARIANTS)
 
     def list_told(self) -> frozenset[int]:
         """The places of the alive neighbors that some variant tells from gold."""
@@ -188,14 +275,15 @@ def read_questions(
     found = []
     for question in questions:
         rows = real.find_rows(question.gold_sql)
-        if rows is None or question.has_choice:
+        if rows is None or question.takes_part:
             continue
         sql = question.gold_sql
         if sql not in queries:
-            queries[sql] = Query(sql, parse_sql(sql), rows, question.order)
+            tree, accepted = parse_sql(sql), question.accepted_rows
+            queries[sql] = Query(sql, tree, rows, question.order, accepted)
             _sort_neighbors(queries[sql], real, schema, max_neighbors)
         query = queries[sql]
-        is_right = partial(_gives, real, rows, order=question.order)
+        is_right = partial(_gives, real, query)
         means = list_readings(query.tree, schema, question.question_text, real.find_rows)
         readings = [one for one in means if is_right(one.sql, _MAX_STEPS_OF_READINGS)]
         voters = tuple(sql for sql in question.model_queries if is_right(sql, _MAX_STEPS))
@@ -203,8 +291,9 @@ def read_questions(
     return found
 
 
-def _gives(real: Executions, rows: list[Row], sql: str, max_steps: int, *, order: Order) -> bool:
-    return are_same(rows, real.find_rows(sql, max_steps=max_steps), ordered=order)
+def _gives(real: Executions, query: Query, sql: str, max_steps: int) -> bool:
+    rows = real.find_rows(sql, max_steps=max_steps)
+    return are_same(query.rows, rows, ordered=query.order, accepted_rows=query.accepted_rows)
 
 
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
@@ -213,7 +302,11 @@ def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbor
     codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
     for neighbor in neighbors + codes:
         is_told = real.tells_apart(
-            query.rows, neighbor.sql, ordered=query.order, max_steps=_MAX_STEPS
+            query.rows,
+            neighbor.sql,
+            ordered=query.order,
+            accepted_rows=query.accepted_rows,
+            max_steps=_MAX_STEPS,
         )
         (query.killed if is_told else query.alive).append(neighbor)
     query.alive.append(Change(BY_HEART, write_by_heart(query.rows)))
@@ -249,27 +342,31 @@ _MAX_STEPS_GATE = 50_000
 _FEWEST_MODELS = 5
 
 
-def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | None:
+def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | NoSuite:
     """How far the order of rows counts on a variant, if gold gives one answer on all its storages,
-    the first of which counts; else None. It may count where all rows tie on the real database."""
+    the first of which counts; else why the variant does not count. The order may count where all
+    rows tie on the real database."""
     first, *others = storages
     rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
-    if rows is None or is_void(rows):
-        return None
+    if rows is None:
+        return NoSuite.FAILS
+    if is_void(rows):
+        return NoSuite.SAYS_NOTHING
     answers = [other.find_rows(query.sql) for other in others]
-    if not all(are_same(rows, answer, ordered=False) for answer in answers):
-        return None
-    order: Order = unwrap(query.tree).args.get("order") is not None
     has_limit = query.tree.find(exp.Limit) is not None
+    if not all(are_same(rows, answer, ordered=False) for answer in answers):
+        return NoSuite.TIES if has_limit else NoSuite.STORED_ORDER
+    order: Order = unwrap(query.tree).args.get("order") is not None
     if (rows and has_limit) or (order and len(rows) > 1):
         try:
             inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
             if has_limit and list_cuts(inspection):
-                return None
+                return NoSuite.TIES
             order = order and read_row_order(inspection)
         except (QueryError, RecursionError):
-            return None
-    return order if all(are_same(rows, answer, ordered=order) for answer in answers) else None
+            return NoSuite.FAILS
+    is_stable = all(are_same(rows, answer, ordered=order) for answer in answers)
+    return order if is_stable else NoSuite.STORED_ORDER
 
 
 def find_other_reading(

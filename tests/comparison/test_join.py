@@ -123,13 +123,15 @@ AMBIGUITY = {"reading": "distinct", "sql": "SELECT 4", "gold_rows": [[3]], "read
         ),
         ({"operators": {"by_heart": KILLED}}, []),
         ({"operators": {"by_heart": UNDECIDED}, "mutation_score": None}, ["weak_answer"]),
+        ({"no_suite": "ties", "mutation_score": None}, ["weak_answer"]),
+        ({"no_suite": None, "operators": {"by_heart": KILLED}}, []),
     ],
 )
 def test_suite_raises_flags_after_those_of_the_audit(interim, suite, flags):
     write_lines(interim / "test_suites/a.jsonl", [make_suite(IDS[0]) | suite])
     found = join(interim)[0].flags
     assert [flag["code"] for flag in found] == ["boolean_answer", *flags]
-    weak = suite.get("operators") or suite.get("mutation_score")
+    weak = suite.get("operators") or suite.get("mutation_score") or {"no_suite": "ties"}
     evidence = {"latent_ambiguity": AMBIGUITY, "weak_answer": weak}
     assert [flag["evidence"] for flag in found[1:]] == [evidence[flag] for flag in flags]
 

@@ -68,8 +68,9 @@ def test_every_answered_question_has_a_record_whose_gold_answers_are_those_of_it
     manifest = world.json(f"{SUITES}/manifest.json")
     files = hash_tree(world.folder / SUITES, "harbour", "library")
     assert manifest == files
-    score = [r["mutation_score"] for r in records if r["mutation_score"]]
+    score = [r["mutation_score"] for r in records if r["mutation_score"] and not r["no_suite"]]
     assert all(one["database"] <= one["suite"] <= 1 for one in score)
+    assert all(bool(record["databases"]) is (record["no_suite"] is None) for record in records)
 
 
 def test_wrong_queries_that_the_database_accepts_are_told_by_the_suite(world):

@@ -6,13 +6,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from answerkey.reward import score
 from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import Limits
+from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import read_schema
 from answerkey.suites.database_suites import (
     DatabaseSuites,
@@ -21,7 +22,13 @@ from answerkey.suites.database_suites import (
     choose_suite,
     make_suites,
 )
-from answerkey.suites.questions import SuiteQuestion, write_by_heart
+from answerkey.suites.questions import (
+    Executions,
+    NoSuite,
+    SuiteQuestion,
+    read_questions,
+    write_by_heart,
+)
 from tests.shared.databases import make_database
 
 SHIPS = """
@@ -39,6 +46,9 @@ def make(
     *questions: tuple[str, str],
     sql: str = SHIPS,
     order: Order | None = None,
+    accepted_rows: list[Any] | None = None,
+    takes_part: bool = False,
+    model_queries: tuple[str, ...] = (),
     **settings: int,
 ) -> DatabaseSuites:
     path = make_database(tmp_path / "ships.sqlite", sql)
@@ -47,7 +57,12 @@ def make(
     asked = []
     for place, (text, gold) in enumerate(questions):
         counts = "ORDER BY" in gold if order is None else order
-        asked.append(SuiteQuestion(f"q{place}", text, gold, counts, has_choice=False))
+        asked.append(
+            SuiteQuestion(
+                *(f"q{place}", text, gold, counts, accepted_rows, takes_part),
+                model_queries=model_queries,
+            )
+        )
     made = make_suites(
         path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
     )
@@ -116,6 +131,83 @@ def test_database_of_which_no_variants_can_be_made_leaves_suites_empty(tmp_path)
     assert "has no table that can be read" in made.problem
     assert made.files == []
     assert made.records[0]["databases"] == []
+
+
+TIE = f"{SHIPS} UPDATE ship SET tons = 30 WHERE id = 4;"
+HEAVIEST = "SELECT name FROM ship ORDER BY tons DESC LIMIT 1"
+TIED = [{"rows": [["Kite"], ["Ruby"]], "take": 1}]
+
+
+def test_question_with_several_right_answers_has_a_suite_of_databases_that_leave_one(tmp_path):
+    question = "Which ship is the heaviest?", HEAVIEST
+    (record,) = make(tmp_path, question, sql=TIE, accepted_rows=TIED).records
+    assert record["no_suite"] is None
+    assert record["operators"]["by_heart"]["killed"] == 1
+    assert len(record["databases"]) > 1
+    for database in record["databases"]:
+        path = tmp_path / "variants" / database["path"].rpartition("/")[2]
+        with closing(open_database(path)) as connection:
+            for order in ("tons DESC, id", "tons DESC, id DESC"):
+                rows = connection.execute(f"SELECT name FROM ship ORDER BY {order} LIMIT 1")
+                assert shape_answer(rows.fetchall()) == database["gold_answer"]
+
+
+def test_neighbor_that_gives_another_right_answer_is_left_to_the_suite(tmp_path):
+    question = "Which ship is the heaviest?", HEAVIEST
+    path = make_database(tmp_path / "tie.sqlite", TIE)
+    with closing(open_database(path)) as connection:
+        schema = read_schema(connection)
+    asked = SuiteQuestion("q", *question, order=True, accepted_rows=TIED)
+    with GuardedDatabase(path, Limits()) as database:
+        (one,) = read_questions([asked], Executions(database), schema, max_neighbors=60)
+        (strict,) = read_questions(
+            [asked._replace(accepted_rows=None)], Executions(database), schema, max_neighbors=60
+        )
+    assert {each.sql for each in one.query.killed} < {each.sql for each in strict.query.killed}
+
+
+UNSORTED = """
+CREATE TABLE ship (name TEXT, tons REAL);
+INSERT INTO ship VALUES ('Sun', 1), ('Kite', 2), ('Tern', 3), ('Ruby', 4), ('Gull', 5), ('Wren', 6);
+"""
+
+
+@pytest.mark.parametrize(
+    ("gold", "options", "reason"),
+    [
+        ("SELECT name FROM ship", {"takes_part": True}, NoSuite.PART_IS_ENOUGH),
+        ("SELECT nam FROM ship", {}, NoSuite.GOLD_FAILS),
+        ("SELECT 1", {"sql": "CREATE VIEW v AS SELECT 1 AS a"}, NoSuite.NO_VARIANTS),
+        (
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+            " SELECT count(*) FROM n",
+            {},
+            NoSuite.FAILS,
+        ),
+        ("SELECT name FROM ship WHERE id < 0 AND id > 9", {}, NoSuite.SAYS_NOTHING),
+        ("SELECT group_concat(name) FROM ship", {"sql": UNSORTED, "pool": 4}, NoSuite.STORED_ORDER),
+        ("SELECT name FROM ship LIMIT 1", {"pool": 4}, NoSuite.TIES),
+        (
+            "SELECT sum(tons) FROM ship WHERE id <> 0",
+            {"pool": 4, "model_queries": ("SELECT 100",) * 5},
+            NoSuite.OTHER_READING,
+        ),
+        ("SELECT 1 FROM ship GROUP BY 1", {}, NoSuite.TELLS_NOTHING),
+    ],
+)
+def test_question_without_a_suite_says_why(tmp_path, gold, options, reason):
+    (record,) = make(tmp_path, ("Which ship is called Kite?", gold), **options).records
+    assert (record["no_suite"], record["databases"]) == (reason, [])
+    assert (record["mutation_score"] or {"suite": 0})["suite"] == 0
+
+
+def test_question_that_finds_no_room_says_so(tmp_path):
+    questions = [
+        (f"Which have {tons} tons?", f"SELECT name FROM ship WHERE tons = {tons}")
+        for tons in range(50, 60)
+    ]
+    records = make(tmp_path, *questions, max_databases=1).records
+    assert {record["no_suite"] for record in records} == {None, NoSuite.NO_ROOM}
 
 
 def test_empty_database_is_filled(tmp_path):
