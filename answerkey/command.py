@@ -30,8 +30,10 @@ def explain() -> int:
     from answerkey.dataset import read_classified
     from answerkey.selection.choice import explain_choice
 
-    settings, rule = read_params("select_questions", "classify_difficulty")
-    print(explain_choice(read_classified(), settings, rule))
+    settings, rule, bar = read_params(
+        "select_questions", "classify_difficulty", "export_trainers.min_mutation_score"
+    )
+    print(explain_choice(read_classified(), settings, rule, min_mutation_score=bar))
     return 0
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from answerkey.base.errors import InputError, Reason
 from answerkey.base.records import (
     ACCEPTED_ANSWERS,
+    TRAIN,
     decode_json,
     encode_json,
     read_exclusion,
@@ -76,7 +77,8 @@ class Question(NamedTuple):
     other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
         corpus has no others.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
-        from it, and that its test suite does; None if no neighbor counts.
+        from it, and that its test suite does (0 if it has none, or one on which the stored answer
+        passes by heart); None if no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
         the database, and on the test suite as well, and the same of each model.
     gold_risk: the probability that its gold SQL is wrong (answerkey.risk.gold_risk).
@@ -141,6 +143,15 @@ class Question(NamedTuple):
     def product_record(self) -> Record:
         """The nine fields of the product, in their order."""
         return {field: getattr(self, field) for field in FIELDS}
+
+
+def is_below(suite_score: float | None, min_mutation_score: float) -> bool:
+    """Whether a test suite proves too little for a reward to train by; no score is 0.
+
+    >>> is_below(None, 0.5), is_below(0.5, 0.5), is_below(None, 0.0)
+    (True, False, False)
+    """
+    return (suite_score or 0.0) < min_mutation_score
 
 
 def join_records(
@@ -330,6 +341,13 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         )
 
 
+def count_below(folder: Path, min_mutation_score: float) -> Record:
+    """How many questions to train on stay out of what rewards read, and how many there are."""
+    scores = [question.suite_score for question in read_product(folder, TRAIN)]
+    below = sum(is_below(score, min_mutation_score) for score in scores)
+    return {"min_mutation_score": min_mutation_score, "below": below, "questions": len(scores)}
+
+
 def read_not_selected(selection: Path) -> Iterator[Question]:
     """The usable questions that the selection leaves out, in order."""
     records, suites = (read_jsonl(selection / name) for name in (NOT_SELECTED, SUITES_NOT_SELECTED))
@@ -451,5 +469,7 @@ def make_questions(rows: Iterable[Record], *, split: str) -> Iterator[Question]:
     for row in rows:
         known = decode_columns({name: row[name] for name in Question._fields if name in row})
         known["flags"] = [{"code": code} for code in row.get("flags", ())]
+        if (score := known.get("mutation_score")) is not None:
+            known["mutation_score"] = {"suite": score}
         known["prompt"] = row["prompt"][-1]["content"]
         yield Question(**{"split": split, "question_text": "", "source": {}, **known})

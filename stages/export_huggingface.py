@@ -10,6 +10,7 @@ from pathlib import Path
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
+from answerkey.dataset import count_below
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.huggingface import (
     DATABASES,
@@ -22,7 +23,7 @@ from answerkey.exports.prompts import read_template
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
 COUNTS = Path("metrics/counts.json")
-PROMPTS = Path("data/exports/trl/prompt_completion")  # as export_trainers rendered them
+PROMPTS = Path("data/exports/trl/messages")  # as export_trainers rendered them
 OUT = Path("data/exports/huggingface")
 TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
 
@@ -30,7 +31,9 @@ TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
 def main() -> None:
     """Write the tables, and what describes them."""
     log = start_log("export_huggingface")
-    hub, selection = read_params("export_huggingface", "select_questions")
+    hub, selection, least = read_params(
+        "export_huggingface", "select_questions", "export_trainers.min_mutation_score"
+    )
     manifest = read_manifest(FOLDERS[DATABASES] / "manifest.json")
     with replace_folder(OUT) as folder:
         facts = CardFacts(
@@ -39,6 +42,7 @@ def main() -> None:
             files=write_questions(PRODUCT, PROMPTS, folder),
             packed=write_packed_files(PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes),
             metrics=read_json(COUNTS),
+            bar=count_below(PRODUCT, least),
             targets=asdict(selection.targets)
             | {"max_per_canonical_sql": selection.max_per_canonical_sql},
             repo_id=hub.repo_id,

@@ -37,6 +37,7 @@ def main() -> None:
             read_template(Path(settings.prompt_template)),
             lengths.add_example,
             add_question,
+            min_mutation_score=settings.min_mutation_score,
             links=read_json(LINKS) if LINKS.is_file() else {},
             example_rows=settings.example_rows,
             max_schema_characters=settings.max_schema_characters,

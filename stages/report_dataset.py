@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever i
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file
-from answerkey.dataset import EXCLUDED, SUITES
+from answerkey.dataset import EXCLUDED, SUITES, count_below
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
@@ -41,7 +41,12 @@ def main(*arguments: str) -> None:
         print(compare_product(against))
         return
     log = start_log("report_dataset")
-    corpus, targets, settings = read_params("corpus", "select_questions.targets", "report_dataset")
+    corpus, targets, settings, least = read_params(
+        "corpus",
+        "select_questions.targets",
+        "report_dataset",
+        "export_trainers.min_mutation_score",
+    )
     most = settings.max_answer_characters
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
@@ -50,6 +55,7 @@ def main(*arguments: str) -> None:
         read_template(),
         embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
+        bar=count_below(PRODUCT, least),
         **make_facts(counts, asdict(targets), rows, lost, read_jsonl(PRODUCT / SUITES)),
     )
     with replace_file(OUT) as file:

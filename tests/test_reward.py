@@ -30,7 +30,7 @@ from answerkey.reward import (
     score_sql,
 )
 from answerkey.scoring.rules import RULES
-from answerkey.scoring.worker import SUITES_VARIABLE, OpenDatabases
+from answerkey.scoring.worker import NO_SUITE, SUITES_VARIABLE, OpenDatabases
 from answerkey.sqlite.guard import Limits
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
@@ -328,7 +328,6 @@ def test_every_way_to_score_uses_the_suite(suites, sql, reward):
 
 
 def test_explanation_names_the_first_database_that_differs_and_shows_its_rows(suites):
-    assert explain(GOLD) == explain(GOLD, test_suite=None)
     assert explain(GOLD).database is None
     wrong = explain("SELECT name FROM ship WHERE weight > 50")
     assert (wrong.reason, wrong.database) == ("too_few_rows", NAMES[2])
@@ -340,6 +339,14 @@ def test_explanation_names_the_first_database_that_differs_and_shows_its_rows(su
     )
     least = explain("SELECT min(name) FROM ship WHERE weight > 50")
     assert (least.database, least.missing, least.unexpected) == (NAMES[1], [], [(None,)])
+
+
+@pytest.mark.parametrize("suite", [None, []])
+def test_explanation_of_a_right_answer_says_that_no_suite_tried_it(suites, suite):
+    found = explain("VALUES ('Sun')", test_suite=suite)
+    assert (found.reward, found.reason, found.detail) == (1.0, None, NO_SUITE)
+    assert explain(GOLD).detail == ""
+    assert explain("SELECT 'Kite'", test_suite=suite).detail != NO_SUITE
 
 
 def test_real_database_comes_first(suites):

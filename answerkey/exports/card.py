@@ -48,6 +48,7 @@ class CardFacts:
     """What a card is made of, by the names that params, manifest and metrics have for it.
 
     files: those that exist, by split; packed: the databases, and those of test suites.
+    bar: how many questions to train on a reward should not read (`answerkey.dataset.count_below`).
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -55,6 +56,7 @@ class CardFacts:
     files: Mapping[str, WrittenFile]
     packed: Mapping[str, PackedFiles]
     metrics: Mapping[str, Any]
+    bar: Mapping[str, Any]
     targets: Mapping[str, Any]
     repo_id: str
     version: str

@@ -58,6 +58,7 @@ COLUMNS = {
         "small databases on which a right query gives these answers, too, as JSON; or null",
     ),
     "database_sha256": (TEXT, "checksum of the database file that gold SQL was executed on"),
+    "mutation_score": (REAL, "share of near misses of gold SQL that the test suite tells from it"),
     "flags": (TEXTS, "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
@@ -96,6 +97,7 @@ def make_row(example: PromptExample) -> dict[str, Any]:
         "gold_answer": example.ground_truth,
         "hardness": question.hardness,
         **list_reward_terms(question),
+        "mutation_score": question.suite_score,
         "flags": [flag["code"] for flag in question.flags],
         "evidence": question.evidence,
         "gold_integer": answer if answer_type == INTEGER else None,
@@ -109,7 +111,7 @@ def make_row(example: PromptExample) -> dict[str, Any]:
 
 def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, WrittenFile]:
     """Write a table for each split that has questions, with the prompts that export_trainers
-    rendered for TRL; what was written.
+    rendered for language modelling; what was written.
 
     Raises:
         FileNotFoundError, InputError: as `read_product`.
@@ -132,8 +134,8 @@ def _read_examples(questions: Iterable[Question], path: Path) -> Iterator[Prompt
 def _read_prompts(path: Path) -> Iterator[list[Message]]:
     if path.is_file():  # a split without questions has none
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=["prompt"]):
-                yield from batch["prompt"].to_pylist()
+            for batch in file.iter_batches(columns=["messages"]):
+                yield from batch["messages"].to_pylist()
 
 
 class PackedFiles(NamedTuple):

@@ -26,10 +26,12 @@ _GROUP_ROWS = 5000
 
 
 class Table(NamedTuple):
-    """What a file holds: the types of its columns, and the row that it has of a question."""
+    """What a file holds: the types of its columns, the row that it has of a question, and whether
+    it has one."""
 
     schema: pa.Schema
     make_row: Callable[[Any], dict[str, Any]]
+    takes: Callable[[Any], bool] = lambda _: True
 
 
 class WrittenFile(NamedTuple):
@@ -46,7 +48,7 @@ def write_tables(
 ) -> dict[Path, WrittenFile]:
     """Write the tables of the same questions, of which `group_rows` are held at a time.
 
-    Without a question there is no file, since readers fail on one without rows.
+    Without a question that a table takes there is no file, since readers fail on one without rows.
 
     Raises:
         pyarrow.ArrowException: on a value of another type than its column.
@@ -55,7 +57,7 @@ def write_tables(
     group = list(islice(remaining, group_rows))
     if not group:
         return {}
-    rows, sizes = 0, dict.fromkeys(tables, 0)
+    rows, sizes = (dict.fromkeys(tables, 0) for _ in range(2))
     with ExitStack() as stack:
         writers = {}
         for path, table in tables.items():
@@ -63,15 +65,20 @@ def write_tables(
             writer = pq.ParquetWriter(file, table.schema, compression="zstd")
             writers[path] = stack.enter_context(writer)
         while group:
-            rows += len(group)
             for path, table in tables.items():
-                made = _make_rows(list(map(table.make_row, group)), table.schema)
-                writers[path].write_table(made)
-                sizes[path] += made.nbytes
+                taken = [table.make_row(one) for one in group if table.takes(one)]
+                if taken:
+                    made = _make_rows(taken, table.schema)
+                    writers[path].write_table(made)
+                    rows[path] += len(taken)
+                    sizes[path] += made.nbytes
             group = list(islice(remaining, group_rows))
+    for path in [path for path, count in rows.items() if not count]:
+        path.unlink()
+        del rows[path]
     return {
-        path: WrittenFile(rows, size, path.stat().st_size, hash_file(path))
-        for path, size in sizes.items()
+        path: WrittenFile(count, sizes[path], path.stat().st_size, hash_file(path))
+        for path, count in rows.items()
     }
 
 

@@ -4,8 +4,9 @@ verl's reward function and SkyRL's environment `answerkey` read `ground_truth` a
 `text2sql` would execute gold SQL at every reward.) TRL has two tables: one with both would leave it
 to the trainer which columns to read. `prompt_completion` is for SFTTrainer, and for GRPOTrainer,
 which hands every column but the prompt to the reward function and to an environment's reset;
-`messages` is the whole chat, for language modelling. A line for OpenEnv is what an environment's
-reset takes, but for seed and episode_id, since a question is played many times.
+`messages` is the whole chat, for language modelling. No reward reads it: it alone has the questions
+to train on whose test suite proves too little for a reward, too. A line for OpenEnv is what an
+environment's reset takes, but for seed and episode_id, since a question is played many times.
 
 Sources: "Prepare Data for Post-Training" in verl's documentation, whose dataset reads `index` of
 extra_info; "Dataset Preparation" in SkyRL's; "Dataset formats and types" and "OpenEnv Integration"
@@ -22,8 +23,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from jinja2 import Template
 
-from answerkey.base.records import SPLITS, encode_json, replace_file, replace_folder
-from answerkey.dataset import read_product
+from answerkey.base.records import SPLITS, TRAIN, encode_json, replace_file, replace_folder
+from answerkey.dataset import is_below, read_product
 from answerkey.exports.parquet_files import Table, write_tables
 from answerkey.exports.prompts import KNOWN, PromptExample, make_completion, make_prompt_examples
 
@@ -83,6 +84,7 @@ def _make_messages(example: PromptExample) -> dict[str, Any]:
     }
 
 
+MESSAGES = "trl/messages"
 # Formats that are a Parquet file a split, by their folders.
 TABLES: dict[str, Table] = {
     "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
@@ -91,7 +93,7 @@ TABLES: dict[str, Table] = {
         pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
         _make_prompt_completion,
     ),
-    "trl/messages": Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
+    MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
 }
 OPENENV = "openenv"
 FOLDERS = sorted({name.partition("/")[0] for name in (*TABLES, OPENENV)})
@@ -122,16 +124,28 @@ def write_formats(
     exports: Path,
     template: Template,
     *watchers: Callable[[PromptExample], None],
+    min_mutation_score: float,
     **options: Any,
 ) -> dict[str, int]:
     """Write every format of every split that has questions, and hand each example to the watchers
     as well; by split, how many those are. Options are those of `make_prompt_examples`.
+
+    min_mutation_score: a question to train on that is below stays out of what rewards read.
 
     Each format has a folder, with or without files, since DVC expects it.
 
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
+
+    def takes(example: PromptExample) -> bool:
+        question = example.question
+        return question.split != TRAIN or not is_below(question.suite_score, min_mutation_score)
+
+    tables = {
+        name: table if name == MESSAGES else table._replace(takes=takes)
+        for name, table in TABLES.items()
+    }
     counts = {}
     with ExitStack() as stack:
         tops = {name: stack.enter_context(replace_folder(exports / name)) for name in FOLDERS}
@@ -139,20 +153,27 @@ def write_formats(
             questions = read_product(product, split)
             examples = make_prompt_examples(questions, template, databases, **options)
             paths = {}
-            for name, table in TABLES.items():
+            for name, table in tables.items():
                 top, _, below = name.partition("/")
                 paths[tops[top] / below / f"{split}.parquet"] = table
             lines = tops[OPENENV] / f"{split}.jsonl"
             with replace_file(lines) as file:
-                written = write_tables(_watch(examples, _write_resets(file), *watchers), paths)
+                resets = _write_resets(file, takes)
+                written = write_tables(_watch(examples, resets, *watchers), paths)
             counts[split] = max((table.rows for table in written.values()), default=0)
-            if not counts[split]:
+            if not lines.stat().st_size:
                 lines.unlink()
     return counts
 
 
-def _write_resets(file: BinaryIO) -> Callable[[PromptExample], None]:
-    return lambda example: file.write(encode_json(make_reset(example)) + b"\n")
+def _write_resets(
+    file: BinaryIO, takes: Callable[[PromptExample], bool]
+) -> Callable[[PromptExample], None]:
+    def write(example: PromptExample) -> None:
+        if takes(example):
+            file.write(encode_json(make_reset(example)) + b"\n")
+
+    return write
 
 
 def _watch(

@@ -38,6 +38,8 @@ RIGHT, WRONG = 1.0, 0.0
 # Reasons beside those of the guard (Reason) and of differences (DifferenceKind).
 NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
+# What is told of a right prediction that no suite has tried.
+NO_SUITE = "no suite: right on the database, as is its answer said by heart"
 SUMMARY_ROWS = 20
 # Environment variables that say where databases are: those of questions, those of test suites.
 DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
@@ -104,7 +106,8 @@ class Explanation:
     reason: None if the prediction is right; `no_query`; why the query has no answer (`Reason`,
         such as sql_error or time_exceeded); or how its rows differ (`DifferenceKind`, such as
         too_few_rows).
-    detail: the same in words: SQLite's own if it refuses the query.
+    detail: the same in words: SQLite's own if it refuses the query; `no suite` if the prediction is
+        right, and no test suite has tried it.
     missing, unexpected: some rows that the answer lacks, and some that it should not have.
     database: the database of the test suite on which the prediction is wrong; None if it is wrong
         on the real one, or right.
@@ -397,7 +400,9 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
         agreeing = _list_agreeing(rows, trial, job, agreeing)
         if not agreeing:
             return _explain_wrong(rows, trial, job)
-    return RIGHT if job.kind is Kind.SCORE else Explanation(RIGHT)
+    if job.kind is Kind.SCORE:
+        return RIGHT
+    return Explanation(RIGHT, detail=NO_SUITE if trial.name is None else "")
 
 
 def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from answerkey.base.kinds import From0, From1, Text, text
+from answerkey.base.kinds import From0, From1, Ratio, Text, text
 
 
 @dataclass(frozen=True, slots=True)
-class PromptSettings:
-    """How a prompt is written, for trainers and for the hub.
+class TrainerSettings:
+    """How a prompt is written, for trainers and for the hub, and which questions a reward is for.
 
     prompt_template: a file of Jinja.
     example_rows: of each table; fewer if its schema would be too long.
     named_values: values of the database that the question names, at most; 0: none is looked for.
     max_schema_characters: of the schema in a prompt, its example rows included.
+    min_mutation_score: a question to train on whose test suite scores less stays out of what
+        rewards read; one without a suite scores 0.
     """
 
     prompt_template: Text = "templates/prompt.j2"
     example_rows: From0 = 3
     named_values: From0 = 8
     max_schema_characters: From0 = 8000
+    min_mutation_score: Ratio = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.compare_questions import CompareQuestions
 from answerkey.sections.corpora import Corpora, Download, LoadQuestions
-from answerkey.sections.exports import HubSettings, PromptSettings, ReportDataset
+from answerkey.sections.exports import HubSettings, ReportDataset, TrainerSettings
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sections.score_rollouts import Reward, ScoreRollouts
 from answerkey.sections.select_questions import SelectQuestions
@@ -61,7 +61,7 @@ class Params:
     classify_difficulty: DifficultyRule = field(default_factory=DifficultyRule)
     select_questions: SelectQuestions = field(default_factory=SelectQuestions)
     reward: Reward = field(default_factory=Reward)
-    export_trainers: PromptSettings = field(default_factory=PromptSettings)
+    export_trainers: TrainerSettings = field(default_factory=TrainerSettings)
     report_dataset: ReportDataset = field(default_factory=ReportDataset)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ question is selected, or has a reason why it is not."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, groupby
 from operator import itemgetter
@@ -18,12 +18,22 @@ from answerkey.base.log import align, list_counts
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,
+    TRAIN,
     encode_json,
     read_jsonl,
     replace_file,
     write_jsonl,
 )
-from answerkey.dataset import AUDIT, EXCLUDED, NOT_SELECTED, PASS_RATES, Question, Record, add_terms
+from answerkey.dataset import (
+    AUDIT,
+    EXCLUDED,
+    NOT_SELECTED,
+    PASS_RATES,
+    Question,
+    Record,
+    add_terms,
+    is_below,
+)
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,
@@ -68,7 +78,10 @@ _LIFTABLE = (
     "max_per_database",
     "max_answer_type_share",
 )
-_SUITE_FIELDS = ("question_id", "mutation_score", "operators", "alive", "databases")
+_SUITE_FIELDS = (
+    *("question_id", "mutation_score", "no_suite"),
+    *("operators", "alive", "databases"),
+)
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
 
@@ -198,9 +211,14 @@ def tabulate(summary: Record) -> str:
 
 
 def explain_choice(
-    questions: Iterable[Question], settings: SelectQuestions, rule: DifficultyRule
+    questions: Iterable[Question],
+    settings: SelectQuestions,
+    rule: DifficultyRule,
+    *,
+    min_mutation_score: float,
 ) -> str:
-    """What `answerkey explain` prints: the largest selection by a rule and by its neighbours."""
+    """What `answerkey explain` prints: the largest selection by a rule and by its neighbours, and
+    what test suites must reach."""
     table, targets = survey_questions(questions, read_policies(settings.policies)), settings.targets
     usable = table[table["reason"].isna()]
     told = []
@@ -211,7 +229,31 @@ def explain_choice(
         supply = _count_supply(usable.assign(difficulty=levels))
         summary = summarize(supply, find_largest(supply, targets), targets)
         told.append(f"{other}\n{describe(summary)}")
-    return "\n\n".join(told)
+    scores = usable.loc[usable["split"] == TRAIN, "suite_score"]
+    return "\n\n".join([*told, explain_suites(list(scores), min_mutation_score)])
+
+
+_OTHER_BARS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)
+
+
+def explain_suites(scores: Sequence[float | None], min_mutation_score: float) -> str:
+    """What min_mutation_score costs in questions to train on, and what others would cost.
+
+    >>> print(explain_suites([None, 0.6, 0.97, 1.0], 0.5))
+    min_mutation_score 0.5: 1 of 4 usable questions to train on stays out of what rewards read
+    0.0: 0, 0.8: 2, 0.9: 2, 0.95: 2, 1.0: 3
+    """
+
+    def count(least: float) -> int:
+        return sum(is_below(score, least) for score in scores)
+
+    own = count(min_mutation_score)
+    others = [bar for bar in _OTHER_BARS if bar != min_mutation_score]
+    return (
+        f"min_mutation_score {min_mutation_score}: {own} of {len(scores)} usable questions to train"
+        f" on {'stays' if own == 1 else 'stay'} out of what rewards read\n"
+        + ", ".join(f"{bar}: {count(bar)}" for bar in others)
+    )
 
 
 def list_neighbours(

@@ -56,6 +56,7 @@ def make_facts(
             TEST_SUITES: PackedFiles(make_file(9), 700, True),
         },
         metrics=METRICS,
+        bar={"min_mutation_score": 0.5, "below": 2, "questions": 25},
         targets=targets or {},
         repo_id="org/name",
         version="1.2.3",

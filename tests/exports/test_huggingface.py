@@ -37,6 +37,7 @@ def test_loaded_dataset_is_the_product(exported, tmp_path):
             assert {field: row[field] for field in FIELDS} == expected
             assert (row["hardness"], row["evidence"]) == (question.hardness, question.evidence)
             assert row.items() >= list_reward_terms(question).items()
+            assert row["mutation_score"] == question.suite_score
             assert f"Question: {row['question_text']}" in row["prompt"][0]["content"]
             assert f"\n{row['gold_sql']}\n" in row["completion"][0]["content"]
             assert row["flags"] == [flag["code"] for flag in question.flags]

@@ -113,13 +113,15 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
             tables_involved=list("abc")[:tables],
             hardness=hardness,
             canonical_sql="SELECT 1",
+            mutation_score={"suite": number / 10} if number else None,
         )
         for number, (tables, hardness) in enumerate(
             [(1, "easy")] * 4 + [(2, "medium")] * 4 + [(3, "extra")] * 2
         )
     ]
     settings = SelectQuestions(targets=Targets(difficulty_shares=SHARES))
-    assert explain_choice(questions, settings, make_rule("spider", 2, 2)) == (
+    rule = make_rule("spider", 2, 2)
+    assert explain_choice(questions, settings, rule, min_mutation_score=0.7) == (
         "method: spider\n"
         "largest selection: 10 of 10 usable questions\n"
         "split  easy    medium  hard\n"
@@ -137,7 +139,11 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "largest selection: 10 of 10 usable questions\n"
         "split  easy    medium  hard\n"
         "train  4 of 4  4 of 4  2 of 2\n"
-        "eval   0 of 0  0 of 0  0 of 0"
+        "eval   0 of 0  0 of 0  0 of 0\n"
+        "\n"
+        "min_mutation_score 0.7: 7 of 10 usable questions to train on stay out of what rewards"
+        " read\n"
+        "0.0: 0, 0.5: 5, 0.8: 8, 0.9: 9, 0.95: 10, 1.0: 10"
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import write_jsonl
+from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.environments.questions import read_terms
 from answerkey.reward import RewardPool
 from tests.shared.checkout import hash_tree
@@ -174,7 +174,8 @@ def write_suites(world: World) -> dict[str, str | None]:
             if question["answer_type"] != "list":
                 databases = [None, []][len(records) % 2]
             question_id = {"question_id": question["question_id"]}
-            records.append({**question_id, "mutation_score": None, "databases": databases})
+            score = {"database": 0.5, "suite": 0.9}
+            records.append({**question_id, "mutation_score": score, "databases": databases})
             expected[question["question_id"]] = json.dumps([known]) if databases else None
     write_jsonl(world.folder / "data/questions/test_suites.jsonl", records)
     return expected
@@ -201,6 +202,46 @@ def test_test_suite_of_the_sidecar_stands_in_every_format(world, tmp_path):
         query = "SELECT question_id, test_suite FROM questions"
         found["questions.db"] = dict(connection.execute(query).fetchall())
     assert found == dict.fromkeys(found, expected)
+
+
+@pytest.mark.parametrize(("least", "left"), [(0.0, 25), (0.5, 23), (0.9, 22), (1.0, 0)])
+def test_question_below_the_bar_stays_out_of_what_rewards_train_on(world, tmp_path, least, left):
+    path = tmp_path / "data/questions/test_suites.jsonl"
+    records = list(read_jsonl(path))
+    scores = [None, {"database": 1.0, "suite": 0.0}, {"database": 0.5, "suite": 0.5}]
+    scores += [{"database": 0.5, "suite": 0.9}] * len(records)
+    write_jsonl(
+        path,
+        (
+            record | {"mutation_score": score}
+            for record, score in zip(records, scores, strict=False)
+        ),
+    )
+    world.change("export_trainers.min_mutation_score", least)
+    world.run("export_trainers", "export_huggingface")
+    exports = tmp_path / "data/exports"
+
+    def count(file: str) -> int:
+        path = exports / file
+        if file.endswith(".jsonl"):
+            return len(path.read_text(encoding="utf-8").splitlines())
+        return parquet.read_metadata(path).num_rows
+
+    of_rewards = [file for file in FILES if file.startswith(("verl", "skyrl", "openenv"))]
+    of_rewards += [f"trl/prompt_completion/{split}.parquet" for split in SPLITS]
+    for file in of_rewards:
+        if "eval" in file:
+            assert count(file) == 10
+        elif left:
+            assert count(file) == left
+        else:
+            assert not (exports / file).exists()
+    for folder in ("trl/messages", "huggingface"):
+        assert [count(f"{folder}/{split}.parquet") for split in SPLITS] == [25, 10]
+    card = (exports / "huggingface/README.md").read_text(encoding="utf-8")
+    assert (
+        f"- {25 - left} of 25 questions to train on have a `mutation_score` below {least}" in card
+    )
 
 
 @pytest.mark.parametrize("kind", ["databases", "test_suites"])
