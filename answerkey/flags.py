@@ -158,7 +158,8 @@ latent_ambiguity: flag
     e.g. grouped by name or by key: the same here. Kinds: [readings](test-suites.md#readings)
 weak_answer: flag
     The answers on the test suite tell too few wrong queries from the gold query.
-    e.g. below `compare_questions.min_mutation_score`, or the suite does not tell `by_heart`
+    e.g. below `compare_questions.min_mutation_score`, or no suite, or the suite does not tell
+    `by_heart`
 # All of these together, and what people or models said
 gold_risk: exclude, doubts gold
     Its flags together make it likely that the SQL does not say what the question asks.
