@@ -13,21 +13,15 @@ from answerkey.base.records import hash_file, write_jsonl
 from answerkey.reward import explain_score, score_sql
 from answerkey.sqlite.answers import answer_rows
 from tests.shared.checkout import hash_tree
-from tests.shared.project_world import World, build_world
+from tests.shared.project_world import World
 
 SHARDS = "data/interim/test_suites"
 SUITES = "data/test_suites"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a world whose suites are made: to copy, not to change."""
-    return build_world(tmp_path_factory.mktemp("made"), "generate_test_suites")
-
-
 @pytest.fixture
-def world(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+def world(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return World(tmp_path)
 

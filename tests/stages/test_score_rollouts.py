@@ -11,22 +11,16 @@ import pytest
 from answerkey.base.errors import InputError
 from answerkey.base.records import write_jsonl
 from answerkey.evaluation.scoring import Score, find_agreement
-from tests.shared.project_world import World, build_world
+from tests.shared.project_world import World
 
 RATES = "data/interim/pass_rates.json"
 FIRST, SECOND, THIRD = (f"harbour_train_00{place}" for place in range(3))
 FAILED = "harbour_train_025"  # its gold SQL has an error
 
 
-@pytest.fixture(scope="module")
-def with_suites(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a world with test suites: to copy, not to change."""
-    return build_world(tmp_path_factory.mktemp("suites"), "generate_test_suites")
-
-
 @pytest.fixture
-def world(with_suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    shutil.copytree(with_suites, tmp_path, dirs_exist_ok=True)
+def world(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
     world.change("score_rollouts.min_rollouts", 2)

@@ -17,7 +17,7 @@ from answerkey.dataset import FIELDS
 from answerkey.selection.program import CELLS
 from tests.shared.checkout import hash_tree
 from tests.shared.joined_questions import make_joined, write_joined
-from tests.shared.project_world import FLAWED, World, build_world
+from tests.shared.project_world import FLAWED, World
 
 
 @pytest.fixture
@@ -98,16 +98,11 @@ def test_rank_cuts_among_usable_questions_where_the_shares_hold(empty, capsys):
 SELECTION = "data/interim/selection"
 
 
-@pytest.fixture(scope="module")
-def classified(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a world whose questions wait to be selected: to copy, not to change."""
-    return build_world(tmp_path_factory.mktemp("classified"), "classify_difficulty")
-
-
 @pytest.fixture
-def world(classified: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def world(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A world whose questions wait to be selected."""
-    shutil.copytree(classified, tmp_path, dirs_exist_ok=True)
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / SELECTION)  # as DVC removes outs before it runs a stage
     monkeypatch.chdir(tmp_path)
     return World(tmp_path)
 
