@@ -30,10 +30,12 @@ def explain() -> int:
     from answerkey.dataset import read_classified
     from answerkey.selection.choice import explain_choice
 
-    settings, rule, bar = read_params(
-        "select_questions", "classify_difficulty", "export_trainers.min_mutation_score"
+    settings, rule, bar, corpus = read_params(
+        "select_questions", "classify_difficulty", "export_trainers.min_mutation_score", "corpus"
     )
-    print(explain_choice(read_classified(), settings, rule, min_mutation_score=bar))
+    corpora = [corpus] if isinstance(corpus, str) else corpus
+    questions = read_classified()
+    print(explain_choice(questions, settings, rule, min_mutation_score=bar, corpora=corpora))
     return 0
 
 

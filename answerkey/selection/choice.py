@@ -216,12 +216,23 @@ def explain_choice(
     rule: DifficultyRule,
     *,
     min_mutation_score: float,
+    corpora: Iterable[str],
 ) -> str:
-    """What `answerkey explain` prints: the largest selection by a rule and by its neighbours, and
-    what test suites must reach."""
+    """What `answerkey explain` prints: the run that it speaks of, the largest selection by a rule
+    and by its neighbours, and what test suites must reach.
+
+    Raises:
+        InputError: if the questions are not those of the corpora that params.yaml names.
+    """
     table, targets = survey_questions(questions, read_policies(settings.policies)), settings.targets
+    wanted, found = ", ".join(sorted(corpora)), ", ".join(sorted(set(table["corpus"])))
+    if wanted != found:
+        raise InputError(
+            f"The last run is of corpus {found} ({len(table)} questions), and params.yaml names"
+            f" {wanted}: run `dvc repro`, or set corpus to what it was"
+        )
     usable = table[table["reason"].isna()]
-    told = []
+    told = [f"corpus {found}: {len(table)} questions"]
     for other in [rule, *list_neighbours(rule, usable, targets)]:
         rows = list(usable.itertuples())
         cuts = find_cuts(rows, targets.difficulty_shares) if other.method == RANK else None

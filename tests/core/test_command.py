@@ -143,7 +143,9 @@ def test_explain_and_validate_say_what_there_is(
 ) -> None:
     inside.world.run("select_questions")
     assert main(["explain"]) == 0
-    assert "largest selection: 35 of " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("corpus local: 42 questions\n\n")
+    assert "largest selection: 35 of " in said
     assert main(["validate"]) == 0
     assert capsys.readouterr().err == "validate: no errors\n"
 

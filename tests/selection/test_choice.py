@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.base.errors import InputError
 from answerkey.base.records import DIFFICULTIES
 from answerkey.sections.classify_difficulty import DifficultyRule, classify_difficulty
 from answerkey.sections.select_questions import SelectQuestions, Targets
@@ -121,7 +122,12 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
     ]
     settings = SelectQuestions(targets=Targets(difficulty_shares=SHARES))
     rule = make_rule("spider", 2, 2)
-    assert explain_choice(questions, settings, rule, min_mutation_score=0.7) == (
+    known = {"min_mutation_score": 0.7}
+    with pytest.raises(InputError, match=r"of corpus x \(10 questions\).* names bird, spider"):
+        explain_choice(questions, settings, rule, **known, corpora=["spider", "bird"])
+    assert explain_choice(questions, settings, rule, **known, corpora=["x"]) == (
+        "corpus x: 10 questions\n"
+        "\n"
         "method: spider\n"
         "largest selection: 10 of 10 usable questions\n"
         "split  easy    medium  hard\n"
