@@ -34,9 +34,10 @@ def compare_product(revision: str) -> str:
         InputError: where DVC does not have that of the revision, with its own words.
     """
     now = _read_run(PRODUCT)
+    top, prefix = _find_git_root()
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         product = Path(folder) / "questions"
-        command = [sys.executable, "-m", "dvc", "get", ".", PRODUCT.as_posix()]
+        command = [sys.executable, "-m", "dvc", "get", top, f"{prefix}{PRODUCT.as_posix()}"]
         done = subprocess.run(
             [*command, f"--rev={revision}", "--out", str(product)],
             capture_output=True,
@@ -50,6 +51,14 @@ def compare_product(revision: str) -> str:
             )
         then = _read_run(product)
     return "\n".join([f"Against {revision}:", *describe_changes(then, now)])
+
+
+def _find_git_root() -> tuple[str, str]:
+    """The way to the root of the git repository, which alone has revisions, and the way back."""
+    command = ["git", "rev-parse", "--show-cdup", "--show-prefix"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    top, prefix = done.stdout.splitlines() or ("", "")
+    return top or ".", prefix
 
 
 def _read_run(product: Path) -> Run:

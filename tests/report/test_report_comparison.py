@@ -119,3 +119,17 @@ def test_run_of_a_revision_is_read_from_the_remote(project):
 
 def test_unknown_revision_is_an_error_in_words(project):
     assert "unknown Git revision 'nowhere'" in compare(project, "nowhere", check=False)
+
+
+def test_project_below_the_root_of_a_git_repository_is_compared_like_any_other(tmp_path):
+    folder = tmp_path / "teams/sql"
+    folder.mkdir(parents=True)
+    run(tmp_path, "git", "init", "-q", "-b", "main")
+    run(folder, "dvc", "init", "-q", "--subdir")
+    run(folder, "dvc", "remote", "add", "-q", "-d", "beside", "../../storage")
+    write_product(folder, [make_question("a", gold_answer=1)], {})
+    write_product(folder, [make_question("a", gold_answer=2)], {})
+    assert compare(folder, "HEAD~1").splitlines()[-1] == "  gold_answer: 1 -> 2"
+    run(folder, "dvc", "push", "-q", "--all-commits")
+    shutil.rmtree(folder / ".dvc/cache")
+    assert compare(folder, "HEAD~1").splitlines()[-1] == "  gold_answer: 1 -> 2"
