@@ -5,15 +5,15 @@ table, which later stages read."""
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
-from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record, read_joined
+from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record
 from answerkey.risk.gold_risk import Assessment, read_risk_table
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sqlite.schema import decode_schema
@@ -31,27 +31,24 @@ def main() -> None:
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
-    questions = join_questions(min_mutation_score=bounds.min_mutation_score)
-    with TemporaryDirectory(dir=INTERIM, prefix=".", suffix=".partial") as folder:
-        joined = Path(folder)
-        write_jsonl(joined / JOINED, map(make_joined_record, questions))
-        fingerprints = map(make_fingerprint, read_joined(joined))
-        shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
-        held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
-        overlaps: Counter[str] = Counter()
-        solved: Counter[str] = Counter()
+    join = partial(join_questions, min_mutation_score=bounds.min_mutation_score)
+    fingerprints = map(make_fingerprint, join())
+    shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
+    held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
+    overlaps: Counter[str] = Counter()
+    solved: Counter[str] = Counter()
 
-        def add_flags(question: Question) -> Question:
-            found = shared.get(question.question_id, [])
-            if (overlap := held_out.find_overlap(question)) is not None:
-                found = [*found, overlap]
-                overlaps[overlap.evidence["corpus"]] += 1
-            question = assessment.assess(add_findings(question, found))
-            found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
-            solved.update(one.code for one in found)
-            return add_findings(question, found)
+    def add_flags(question: Question) -> Question:
+        found = shared.get(question.question_id, [])
+        if (overlap := held_out.find_overlap(question)) is not None:
+            found = [*found, overlap]
+            overlaps[overlap.evidence["corpus"]] += 1
+        question = assessment.assess(add_findings(question, found))
+        found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
+        solved.update(one.code for one in found)
+        return add_findings(question, found)
 
-        write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, read_joined(joined))))
+    write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, join())))
     counts = Counter(one.code for found in shared.values() for one in found)
     log.info("%d questions share something with others%s", len(shared), list_counts(counts))
     if overlaps:

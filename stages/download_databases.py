@@ -12,7 +12,7 @@ from pathlib import Path
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
-from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
+from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases
 
 DATABASES = Path("data/databases")
@@ -25,7 +25,8 @@ def main() -> None:
     chosen, entries, limits = read_params("corpus", "corpora", "download")
     corpora = parse_corpora(chosen, entries)
     check_roots(corpora, entries, stage="download_databases")
-    for warning in list_unpinned({corpus.owner: corpus.databases for corpus in corpora}):
+    unpinned = list_unpinned({corpus.owner: corpus.databases for corpus in corpora})
+    for warning in [*unpinned, *list_unshared(corpora)]:
         log.warning(warning)
     done = update_databases(corpora, DATABASES, limits=limits)
     for name, words in done.unreadable.items():

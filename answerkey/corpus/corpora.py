@@ -6,6 +6,7 @@ A database has one name, whichever corpora ask questions of it, and a question h
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -231,6 +232,35 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
+    """A warning for each corpus in the project that git ignores, and that is not in DVC either."""
+    warnings = []
+    for corpus in corpora:
+        places: list[Path] = []
+        if isinstance(corpus.questions, DirectoryQuestions):
+            root, files = corpus.questions.root, corpus.questions.files
+            places += [root / name for names in files.values() for name in names]
+        if isinstance(corpus.databases, DirectoryDatabases):
+            places += [corpus.databases.root / folder for folder in corpus.databases.folders]
+        inside = [place for place in places if place.absolute().is_relative_to(Path.cwd())]
+        if ignored := [str(place) for place in inside if place.exists() and _is_unshared(place)]:
+            warnings.append(
+                f"warning: git ignores {', '.join(ignored)} of corpus {corpus.name}: teammates and"
+                f" experiments will lack it, until you run `dvc add {' '.join(ignored)}`"
+            )
+    return warnings
+
+
+def _is_unshared(place: Path) -> bool:
+    if any(path.with_name(f"{path.name}.dvc").is_file() for path in (place, *place.parents[:-1])):
+        return False
+    try:
+        done = subprocess.run(["git", "check-ignore", "-q", place], capture_output=True)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0  # 1: it does not, 128: no repository
+
+
 def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, tuple[Corpus, str]]:
     """The databases of some corpora, each once, by name: the first corpus that has it, and db_id.
 
@@ -312,7 +342,8 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
                 if not path.is_file():
                     raise FileNotFoundError(
                         f"No {path}: expected questions of corpus {corpus.name}"
-                        f" (corpora.{corpus.name}.root and .questions in params.yaml)"
+                        f" (corpora.{corpus.name}.root and .questions in params.yaml); `dvc pull`"
+                        " fetches a corpus that `dvc add` was told of"
                     )
                 rows = corpus.layout.read(path)
             for index, row in enumerate(rows):

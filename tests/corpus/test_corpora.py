@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,12 @@ import pytest
 import yaml
 
 from answerkey.base.errors import InputError
-from answerkey.corpus.corpora import check_roots, name_databases, parse_corpora
+from answerkey.corpus.corpora import (
+    check_roots,
+    list_unshared,
+    name_databases,
+    parse_corpora,
+)
 from answerkey.sections.corpora import check_corpora
 from stages import download_databases, load_questions
 from tests.shared.project_world import make_entry, write_params
@@ -122,3 +128,28 @@ def test_stage_that_reads_a_root_which_is_no_dep_does_not_run(
     Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     with pytest.raises(ValueError, match=f"would not notice changes in .* among deps of {name}"):
         stage.main()
+
+
+@pytest.mark.parametrize(
+    ("ignored", "in_dvc", "loose"),
+    [
+        ("/mine/?*", [], ["mine/dev.json", "mine/database"]),
+        ("/mine/?*", ["mine/database.dvc"], ["mine/dev.json"]),
+        ("/mine/?*", ["mine/database.dvc", "mine/dev.json.dvc"], []),
+        ("/mine", ["mine.dvc"], []),
+        ("", [], []),
+    ],
+)
+def test_corpus_that_neither_git_nor_dvc_knows_is_told(here, ignored, in_dvc, loose):
+    subprocess.run(["git", "init", "-q"], check=True, timeout=60)
+    Path(".gitignore").write_text(ignored)
+    Path("mine/database").mkdir(parents=True)
+    for name in ("mine/dev.json", *in_dvc):
+        Path(name).touch()
+    entry = make_entry("mine", questions={"validation": ["dev.json"]})
+    warnings = list_unshared(parse_corpora("mine", {"mine": entry}))
+    assert [warning.partition("`dvc add ")[2] for warning in warnings] == (
+        [f"{' '.join(loose)}`"] if loose else []
+    )
+    elsewhere = make_entry(here.parent / "elsewhere")
+    assert list_unshared(parse_corpora("far", {"far": elsewhere})) == []

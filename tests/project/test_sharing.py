@@ -14,7 +14,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.shared.checkout import PRODUCT, commit, hash_tree, output, run, stages_to_run
+from tests.shared.checkout import (
+    PRODUCT,
+    commit,
+    hash_tree,
+    make_checkout,
+    output,
+    run,
+    stages_to_run,
+)
 from tests.shared.paths import ROOT
 from tests.shared.project_world import HARBOUR, World
 from tests.shared.remote_servers import Server, require_plugin, serve_s3
@@ -319,3 +327,105 @@ def test_fresh_clone_executes_what_changed_after_a_plain_pull(clone: Path, tmp_p
     script = teammate / "stages/compute_gold_answers.py"
     script.write_text(f"{script.read_text(encoding='utf-8')}# changed\n", encoding="utf-8")
     assert stages_to_run(repro()) == ["compute_gold_answers"]
+
+
+# --- a corpus of one's own
+
+
+def make_local(folder: Path, root: str) -> Path:
+    """A checkout whose corpus lies in a root of its own, in the project or elsewhere."""
+    make_checkout(folder)
+    corpus = folder / root
+    source = folder.parent / "source"
+    source.mkdir()
+    World(source)
+    shutil.copytree(source / "corpus", corpus, dirs_exist_ok=True)
+    change_params(folder, "corpus: sample ", "corpus: local ")
+    change_params(folder, "root: data/local", f"root: {root}")
+    change_params(folder, "difficulty_shares: {", "difficulty_shares: null  # {")
+    for key, value in (("eval_share", "0.3"), ("min_questions", "100")):
+        change_params(folder, f"{key}: {value}", f"{key}: null")
+    return corpus
+
+
+def run_grid(folder: Path, *options: str) -> None:
+    grid = ("-S", "classify_difficulty.easy_max_tables=1")
+    run(folder, "dvc", "exp", "run", "--queue", *grid, *options)
+    said = output(run(folder, "dvc", "exp", "run", "--run-all"))
+    assert "Ran experiment(s)" in said
+    assert stages_to_run(said)[0] == "classify_difficulty"
+
+
+@pytest.mark.slow
+def test_corpus_in_the_project_is_pushed_and_pulled_and_found_by_experiments(
+    tmp_path: Path,
+) -> None:
+    maintainer, teammate = tmp_path / "maintainer", tmp_path / "teammate"
+    make_local(maintainer, "data/local")
+    for name in ("user.name", "user.email"):
+        run(maintainer, "git", "config", name, "tester@example.org")
+    said = output(run(maintainer, "dvc", "repro", "download_databases"))
+    assert "warning: git ignores data/local/train_spider.json, data/local/dev.json," in said
+    steps = read_steps(read_section(DOCS, "A corpus of your own"))
+    Scene(tmp_path, {}, {}, {"maintainer": maintainer}).play(steps)
+    assert "warning" not in output(run(maintainer, "dvc", "repro", "-fs", "download_databases"))
+    run_grid(maintainer)
+    run(tmp_path, "git", "clone", "-q", str(maintainer), str(teammate))
+    run(teammate, "dvc", "pull")
+    assert "up to date" in run(teammate, "dvc", "status").stdout
+    change_params(teammate, "easy_max_tables: 2", "easy_max_tables: 1")
+    assert stages_to_run(output(run(teammate, "dvc", "repro")))[0] == "classify_difficulty"
+
+
+@pytest.mark.slow
+def test_corpus_that_lies_elsewhere_is_not_needed_for_what_does_not_read_it(tmp_path: Path) -> None:
+    maintainer, teammate = tmp_path / "maintainer", tmp_path / "teammate"
+    corpus = make_local(maintainer, str(tmp_path / "elsewhere"))
+    run(maintainer, "dvc", "repro")
+    commit(maintainer, "A run")
+    run(maintainer, "dvc", "push")
+    shutil.rmtree(corpus)
+    run(tmp_path, "git", "clone", "-q", str(maintainer), str(teammate))
+    run(teammate, "dvc", "pull")
+    pulled = hash_tree(teammate, *PUSHED)
+    change_params(teammate, "easy_max_tables: 2", "easy_max_tables: 1")
+    done = run(teammate, "dvc", "repro", check=False)
+    assert done.returncode != 0
+    assert f"No such file or directory: '{corpus}'" in output(done)
+    assert hash_tree(teammate, *PUSHED) == pulled
+    said = output(run(teammate, "dvc", "repro", "--allow-missing"))
+    assert stages_to_run(said)[0] == "classify_difficulty"
+    commit(teammate, "A threshold")
+    change_params(teammate, "easy_max_tables: 1", "easy_max_tables: 2")
+    run(teammate, "dvc", "repro", "--allow-missing")
+    run_grid(teammate, "--allow-missing")
+
+
+# --- a way back
+
+
+@pytest.mark.slow
+def test_run_that_was_killed_or_failed_is_left_as_the_docs_say(clone: Path) -> None:
+    before = hash_tree(clone, *PUSHED, "metrics", "plots", "dvc.lock")
+    rows = DOCS.read_text("utf-8").splitlines()
+    (row,) = [line for line in rows if "RWLock" in line]
+    *messages, way = [text for text in re.findall(r"`([^`]+)`", row)]
+    lock = clone / ".dvc/tmp/rwlock"
+    for torn, message in zip(('{"write": {"/da', '{"write": []}'), messages, strict=True):
+        lock.write_text(torn, encoding="utf-8")
+        done = run(clone, "dvc", "repro", check=False)
+        assert done.returncode != 0
+        assert message in output(done)
+        run(clone, "bash", "-c", way)
+        assert "up to date" in output(run(clone, "dvc", "repro"))
+
+    # Another choice of databases, which is too small.
+    change_params(clone, "db_list: all", "db_list: [city_transit]")
+    done = run(clone, "dvc", "repro", check=False)
+    assert done.returncode != 0
+    assert hash_tree(clone, *PUSHED) != before
+    section = read_section(DOCS, "When something is wrong")
+    (block,) = re.findall(r"^```\n(.*?)^```$", section, re.M | re.S)
+    run(clone, "bash", "-ec", block)
+    assert hash_tree(clone, *PUSHED, "metrics", "plots", "dvc.lock") == before
+    assert "up to date" in run(clone, "dvc", "status").stdout
