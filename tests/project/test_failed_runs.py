@@ -51,7 +51,8 @@ def fates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.shared.failing_stages", json.dumps(OUTS)],
         cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+        # Python's own files of bytecode would be cut off, and taken as whole by the next import.
+        env={"PYTHONPATH": str(ROOT), "PATH": "", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         timeout=600,
