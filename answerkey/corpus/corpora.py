@@ -6,6 +6,7 @@ A database has one name, whichever corpora ask questions of it, and a question h
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -230,6 +231,20 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
         if not isinstance(place, DirectoryQuestions | DirectoryDatabases)
         and not COMMIT.fullmatch(place.revision)
     ]
+
+
+@contextlib.contextmanager
+def tell_way_back(made: Path) -> Iterator[None]:
+    """Add to an error, if there is what the last run has made, that it is kept."""
+    try:
+        yield
+    except (InputError, OSError) as error:
+        if made.exists():
+            error.add_note(
+                f"{made} is kept as the last run made it. To go back to that run, set corpus and"
+                " its entry in params.yaml to what they were, and run `dvc repro`"
+            )
+        raise
 
 
 def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
