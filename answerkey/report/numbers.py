@@ -136,7 +136,7 @@ def list_codes(
                         pair for name, of in row["findings"] if name == code for pair in of
                     ]
                 }
-                for row in examples[code]
+                for row in examples.get(code, ())  # none, if the rows are a small sample
             ],
         }
         for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -29,6 +29,7 @@ from answerkey.report.questions import (
     choose_ids,
     find_corpus_text,
     make_row,
+    pick_examples,
     show_answer,
     show_sql,
     show_suite,
@@ -434,6 +435,15 @@ def test_page_has_the_same_bytes_with_another_hash_seed_and_names_no_folder(repo
     run_stages(report.parent.parent, "report_dataset", hash_seed="4242")
     assert report.read_bytes() == before
     assert report.parent.parent.name.encode() not in before
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_code_of_which_no_row_is_shown_has_no_example(most):
+    row = {"id": "a", "reason": "sql_error", "findings": [["sql_error", []]]}
+    rows = [row] * most
+    (blob, error) = list_codes("reason", {"sql_error": 3, "blob": 4}, pick_examples(rows, most=3))
+    assert blob["examples"] == []
+    assert len(error["examples"]) == most
 
 
 @pytest.mark.slow
