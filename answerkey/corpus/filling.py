@@ -19,6 +19,7 @@ from answerkey.base.log import start_log, track_progress
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
+from answerkey.corpus.databases import UnreadableDatabaseError, check_database
 from answerkey.sections.corpora import Download
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.query_tree import parse_sql
@@ -40,8 +41,13 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
 
     Its own rows and all rules of the schema stay; a table has fewer rows if these allow no more.
     None if its tables have so many rows already, or cannot be copied: more than 1,000 rows, a row
-    of more than 20 kB, a virtual table, or statements that this SQLite does not run.
+    of more than 20 kB, a virtual table, statements that this SQLite does not run, or a file that is
+    no whole database.
     """
+    try:
+        check_database(path)
+    except UnreadableDatabaseError:
+        return None
     with contextlib.closing(open_database(path)) as connection:
         schema = read_schema(connection)
         if connection.execute(_NOT_COPIED).fetchone():
@@ -78,7 +84,10 @@ def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> 
         queries[question["database_name"]][question["gold_sql"]] = None
     count = 0
     for db_id in track_progress(sorted(queries), "filling", unit="database"):
-        source = next(path for path in corpus.databases.list_places(db_id) if path.is_file())
+        places = corpus.databases.list_places(db_id)
+        source = next((path for path in places if path.is_file()), None)
+        if source is None:
+            raise FileNotFoundError(f"Database {db_id}: no {' and no '.join(map(str, places))}")
         content = fill_database(source, queries[db_id], rows=rows)
         with replace_file(corpus.databases.root / folder / db_id / f"{db_id}.sqlite") as file:
             file.write(source.read_bytes() if content is None else content)

@@ -159,11 +159,12 @@ def _store(connection: sqlite3.Connection, draft: Draft, name: str) -> None:
 
 
 def _insert(connection: sqlite3.Connection, insert: str, table: TableRows, row: DraftRow) -> bool:
-    """Whether SQLite takes a row: IntegrityError where a constraint or a type forbids it, and
-    OperationalError where a generated column cannot be computed."""
+    """Whether SQLite takes a row: IntegrityError where a constraint or a type forbids it,
+    OperationalError where a generated column cannot be computed, and OverflowError where a whole
+    number has more than 64 bits."""
     try:
         (values,) = connection.execute(insert, table.take_stored(row.values)).fetchall()
-    except (sqlite3.IntegrityError, sqlite3.OperationalError):
+    except (sqlite3.IntegrityError, sqlite3.OperationalError, OverflowError):
         return False
     row.values = list(values)
     return True

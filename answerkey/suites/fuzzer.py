@@ -6,6 +6,7 @@ mended afterwards.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from datetime import date, timedelta
 from functools import partial
@@ -316,6 +317,7 @@ _MOST = 4  # times as many rows as asked for, with those that meet conditions
 _NAMES = ("name", "title", "label", "email", "phone", "address", "description")
 _SPREAD = 60  # of numbers at least
 _DAYS = 400
+_MOST_EXACT = 1 << 53
 _TIMES = 5  # rows for each query: it may ask for one above the mean
 
 
@@ -342,17 +344,24 @@ def _make_other_row(draft: Draft, name: str, _: list[DraftRow]) -> DraftRow | No
 
 
 def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
-    """A number or a date between those that are known of a column, or a new name."""
-    if isinstance(value, int | float) and not known <= {0, 1, None}:
-        numbers = [other for other in known if isinstance(other, int | float)]
+    """A number or a date between those that are known of a column, or a new name. A column may hold
+    whole numbers, floats and text together, whatever its type says."""
+    if _is_exact(value) and not known <= {0, 1, None}:
+        numbers = [other for other in known if _is_exact(other)]
         low, high = min(numbers), max(numbers)
-        high = max(high, low + _SPREAD)
         if isinstance(value, int):
-            return random.randint(low, high)
+            low = math.ceil(low)
+            return random.randint(low, max(math.floor(high), low + _SPREAD))
+        high = max(high, low + _SPREAD)
         return round(random.uniform(low, high), 2)
     if (day := _read_date(value)) is not None:
         return (day + timedelta(days=random.randint(-_DAYS, 0))).isoformat() + value[10:]
     return make_new(value, known) if isinstance(value, str) and name.endswith(_NAMES) else value
+
+
+def _is_exact(value: Any) -> bool:
+    """Whether a value is a number that integers and floats hold alike: not 1e300, not infinity."""
+    return isinstance(value, int | float) and abs(value) <= _MOST_EXACT
 
 
 def _read_date(value: Any) -> date | None:

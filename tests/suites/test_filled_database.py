@@ -106,3 +106,38 @@ def test_empty_tables_get_rows_of_every_kind(tmp_path: Path) -> None:
         path, "SELECT count(*) >= 20, max(is_open), count(DISTINCT title) = count(*) FROM league"
     ) == [(1, 1, 1)]
     assert ask(path, "SELECT count(*) >= 15, count(DISTINCT league_id) > 5 FROM member") == [(1, 1)]
+
+
+@pytest.mark.parametrize("kind", ["INT", "INTEGER", "decimal(10,2)", "REAL", "TEXT", ""])
+@pytest.mark.parametrize(
+    "values",
+    [
+        "1, 2.5, 3.25",
+        "0.5, 1, 2",
+        "1e300, 1, -1e300",
+        "9e999, -9e999, 1",
+        "9223372036854775807, -9223372036854775808, 1",
+        "1e20, 2e20, 7",
+        "'none', 1, 2.5",
+        "'2020-01-01', 3, NULL",
+        "x'00ff', 1, 2",
+        "0, 1, 0.5",
+    ],
+)
+def test_column_holds_numbers_and_texts_whatever_its_type_says(
+    tmp_path: Path, kind: str, values: str
+) -> None:
+    rows = ", ".join(f"({value})" for value in values.split(", "))
+    sql = f"CREATE TABLE t (id INTEGER PRIMARY KEY, price {kind});"
+    sql += f" INSERT INTO t (price) VALUES {rows}"
+    path = fill(
+        tmp_path, sql, ["SELECT id FROM t WHERE price < 5", "SELECT id FROM t WHERE price > 1e19"]
+    )
+    assert path is not None
+    assert ask(path, "SELECT count(*) FROM t")[0][0] >= 20
+    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_file_that_is_no_database_is_not_filled(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0 and no more")
+    assert fill_database(tmp_path / "a.sqlite", [], rows=20) is None
