@@ -49,7 +49,10 @@ def resolve_revision(repo_id: str, revision: str, *, limits: Download) -> str:
         return revision
 
     def ask(seconds: float) -> str:
-        return _ask_once(repo_id, revision, "", seconds=seconds)
+        commit = _ask_once(repo_id, revision, "", seconds=seconds)
+        if not COMMIT.fullmatch(commit):  # it names a folder of the cache
+            raise HubError(f"expected a commit of 40 hex digits, found {commit!r:.80}")
+        return commit
 
     return _try_twice(ask, f"commit of {repo_id} at {revision}", limits)
 

@@ -289,3 +289,11 @@ def test_spider_is_read_at_commits() -> None:
     spider = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]["spider"]
     places = [spider["questions"], spider["databases"]["archive"], spider["databases"]["files"]]
     assert [len(place["revision"]) for place in places] == [40] * 3
+
+
+@pytest.mark.parametrize("said", ["None", "../../../x", "main", "b" * 12])
+def test_answer_that_is_no_commit_is_not_believed(here, monkeypatch, said):
+    with run_hubs(monkeypatch, here / "hf") as start:
+        start({REPO: {said: {}}}, {REPO: {"main": said}})
+        with pytest.raises(HubError, match="expected a commit of 40 hex digits, found"):
+            resolve_revision(REPO, "main", limits=LIMITS)
