@@ -109,8 +109,7 @@ class Terms(_NeededTerms, total=False):
 
     - database_name, order_matters (whether the order of rows counts).
     - max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1
-      million, and 10 for each byte of the database. One that ends soon by SQLite's plan may take up
-      to 50 million (docs/exports.md, The reward).
+      million, and 10 for each byte of the database.
     - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
     - accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
       order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).

@@ -12,13 +12,7 @@ from pathlib import Path
 from answerkey.base.log import format_size, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
-from answerkey.corpus.corpora import (
-    check_roots,
-    list_unpinned,
-    list_unshared,
-    parse_corpora,
-    tell_way_back,
-)
+from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases
 
 DATABASES = Path("data/databases")
@@ -34,8 +28,7 @@ def main() -> None:
     unpinned = list_unpinned({corpus.owner: corpus.databases for corpus in corpora})
     for warning in [*unpinned, *list_unshared(corpora)]:
         log.warning(warning)
-    with tell_way_back(DATABASES):
-        done = update_databases(corpora, DATABASES, limits=limits)
+    done = update_databases(corpora, DATABASES, limits=limits)
     for name, words in done.unreadable.items():
         log.warning(f"warning: the questions of {name} are set aside: {words}")
     unread = [{"database_name": name, "tables": []} for name in done.unreadable]

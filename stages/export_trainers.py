@@ -10,8 +10,8 @@ from pathlib import Path
 
 from answerkey.base.log import start_log
 from answerkey.base.params import read_params, run_stage
-from answerkey.base.records import read_json, read_jsonl, write_json
-from answerkey.exports.prompts import PromptLengths, read_template, read_tokenizer
+from answerkey.base.records import read_jsonl, write_json
+from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, write_formats
 
@@ -38,7 +38,7 @@ def main() -> None:
             lengths.add_example,
             add_question,
             min_mutation_score=settings.min_mutation_score,
-            links=read_json(LINKS) if LINKS.is_file() else {},
+            links=read_links(LINKS),
             example_rows=settings.example_rows,
             max_schema_characters=settings.max_schema_characters,
             named_values=settings.named_values,

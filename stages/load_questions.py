@@ -13,7 +13,7 @@ from pathlib import Path
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_json, write_jsonl
-from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora, tell_way_back
+from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.sections.corpora import TRAIN, VALIDATION
 
@@ -34,12 +34,10 @@ def main() -> None:
     for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)
 
-    with tell_way_back(QUESTIONS_PATH):
-        questions, rows = load_corpora(corpora, limits=limits)
-        held_out = list(read_held_out(others, limits=limits))
+    questions, rows = load_corpora(corpora, limits=limits)
     write_jsonl(QUESTIONS_PATH, questions)
     write_json(CORPORA_PATH, describe_corpora(entries, rows))
-    write_json(HELD_OUT_PATH, held_out)
+    write_json(HELD_OUT_PATH, list(read_held_out(others, limits=limits)))
 
     databases = {question["database_name"] for question in questions}
     splits = Counter(question["spider_split"] for question in questions)

@@ -34,12 +34,16 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # in C, if PyYAML
         return super().construct_mapping(node, deep)
 
 
+# What PyYAML raises on a value that is none of its tag, such as `2020-99-99` or `!!bool x`.
+_OF_A_TAG = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
 def load_yaml(path: Path) -> Any:
     """What a file of YAML holds; InputError names the file and the line that is none."""
     with path.open("rb") as file:
         try:
             return yaml.load(file, _Loader)
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (yaml.YAMLError, *_OF_A_TAG) as error:
             raise InputError(f"{path}: expected YAML: {error}") from error
 
 

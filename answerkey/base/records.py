@@ -6,6 +6,7 @@ until its successor is whole. It may be a link into DVC's cache, which is never 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import hashlib
 import json
@@ -24,7 +25,7 @@ except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, on
 from answerkey.base.errors import InputError, Reason
 
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
-_NEXT_STEP = "mend it; `dvc repro` makes what is the pipeline's own again"
+_NEXT_STEP = "it is the pipeline's own: `dvc repro` makes it again"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -98,31 +99,56 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """One record a line, in order, without holding more than one. InputError names the line that is
-    no JSON object."""
+    """One record a line of a file of the pipeline, in order, without holding more than one.
+    InputError names the line that is no JSON object."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
+    try:
+        for _, record in read_lines(path):
+            yield record
+    except InputError as error:
+        raise InputError(f"{error}; {_NEXT_STEP}") from error
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects of JSON Lines that anybody wrote, each with words that say where it stands. Blank
+    lines are passed over, and a byte order mark.
+
+    Raises:
+        InputError: on a line that is no object.
+    """
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
         for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if line.isspace() or not line:
+                continue
+            where = f"{path}:{number}"
             try:
                 record = decode_json(line)
             except ValueError as error:
-                raise InputError(f"{path}:{number}: not JSON: {error}; {_NEXT_STEP}") from error
+                raise InputError(f"{where}: not JSON: {error}") from error
             if not isinstance(record, dict):
-                raise InputError(
-                    f"{path}:{number}: expected a JSON object, found {line[:40]!r}; {_NEXT_STEP}"
-                )
-            yield record
+                raise InputError(f"{where}: expected a JSON object, found {line[:40]!r}")
+            yield where, record
 
 
-def read_json(path: Path) -> Any:
-    """The value of a file; InputError names one that is no JSON."""
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder that somebody means, sorted: not those that are hidden, as the Finder
+    (`._a.csv`) and editors (`.#a.csv`) leave them."""
+    return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
+
+
+def read_json(path: Path, *, is_own: bool = True) -> Any:
+    """The value of a file; InputError names one that is no JSON, and says what to do if it is the
+    pipeline's own."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
         return decode_json(path.read_bytes())
     except ValueError as error:
-        raise InputError(f"{path}: not JSON: {error}; {_NEXT_STEP}") from error
+        step = f"; {_NEXT_STEP}" if is_own else ""
+        raise InputError(f"{path}: not JSON: {error}{step}") from error
 
 
 def encode_compactly(value: Any) -> str:

@@ -6,7 +6,7 @@ A database has one name, whichever corpora ask questions of it, and a question h
 
 from __future__ import annotations
 
-import contextlib
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.params import load_yaml, read_params
-from answerkey.base.records import ACCEPTED_ANSWERS
+from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
 from answerkey.sections.corpora import (
@@ -233,20 +233,6 @@ def list_unpinned(places: Mapping[str, Any]) -> list[str]:
     ]
 
 
-@contextlib.contextmanager
-def tell_way_back(made: Path) -> Iterator[None]:
-    """Add to an error, if there is what the last run has made, that it is kept."""
-    try:
-        yield
-    except (InputError, OSError) as error:
-        if made.exists():
-            error.add_note(
-                f"{made} is kept as the last run made it. To go back to that run, set corpus and"
-                " its entry in params.yaml to what they were, and run `dvc repro`"
-            )
-        raise
-
-
 def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
     """A warning for each corpus in the project that git ignores, and that is not in DVC either."""
     warnings = []
@@ -416,8 +402,14 @@ def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[Record]:
         raise InputError(f"{where}: not a whole parquet file: {error}") from error
 
 
+def _is_nothing(value: Any) -> bool:
+    """Whether a value is what pandas and others write for none."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def _make_record(row: Any, layout: Layout, split: str, source: Record, where: str) -> Record:
     fields = row if isinstance(row, dict) else {}
+    fields = {name: value for name, value in fields.items() if not _is_nothing(value)}
     queries = fields.get(layout.gold_sql)
     gold, *others = queries if isinstance(queries, list) and queries else [queries]
     db_id, question = fields.get(layout.db_id), fields.get(layout.question)
@@ -433,9 +425,15 @@ def _make_record(row: Any, layout: Layout, split: str, source: Record, where: st
     except InputError as error:
         raise InputError(f"{where}: {error}") from error
     others = [sql for sql in dict.fromkeys(others) if sql != gold]
-    kept = {name: row[name] for name in layout.kept if row.get(name) is not None}
-    if row.get(layout.difficulty) is not None:
-        kept[DIFFICULTY] = row[layout.difficulty]
+    kept = {name: fields[name] for name in layout.kept if name in fields}
+    if layout.difficulty in fields:
+        kept[DIFFICULTY] = fields[layout.difficulty]
+    try:
+        encode_json(kept)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{where}: expected values of JSON, found {kept!r:.200}: {error}"
+        ) from error
     return {
         "question_text": question,
         "database_name": sys.intern(db_id),  # one text in memory for all its questions

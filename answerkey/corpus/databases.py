@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from answerkey.base.errors import InputError, Reason
-from answerkey.base.records import replace_file
+from answerkey.base.records import list_files, replace_file
 from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.files import (
     LAYOUT,
@@ -155,7 +155,7 @@ def read_descriptions(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
     Raises:
         InputError: if a file is no CSV, or has no column of names.
     """
-    return {file.stem.strip(): _read_table(file) for file in sorted(folder.glob("*.csv"))}
+    return {file.stem.strip(): _read_table(file) for file in list_files(folder, "*.csv")}
 
 
 def _read_table(file: Path) -> dict[str, dict[str, str]]:
@@ -166,11 +166,11 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
     except UnicodeDecodeError:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("cp1252", errors="replace")
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-    if _COLUMN not in rows.fieldnames:
-        raise InputError(f"{file}: expected CSV with {_COLUMN}, found {rows.fieldnames}")
     found = {}
     try:
+        rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
+        if _COLUMN not in rows.fieldnames:
+            raise InputError(f"{file}: expected CSV with {_COLUMN}, found {rows.fieldnames!r:.200}")
         for row in rows:
             if column := (row[_COLUMN] or "").strip():
                 texts = {key: (row.get(field) or "").strip() for key, field in _TEXTS.items()}

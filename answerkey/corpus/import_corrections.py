@@ -26,7 +26,7 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, start_log
 from answerkey.base.params import read_params
-from answerkey.base.records import replace_file, write_jsonl
+from answerkey.base.records import list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_rows
@@ -80,10 +80,20 @@ def read_claims(path: Path) -> Iterator[Claim]:
 
 
 def _read_rows(path: Path) -> Iterable[Any]:
-    if path.suffix == ".csv":
+    return _read_csv(path) if path.suffix == ".csv" else read_rows(path)
+
+
+def _read_csv(path: Path) -> Iterator[Record]:
+    try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return [*csv.DictReader(file)]
-    return read_rows(path)
+            rows = csv.DictReader(file, strict=True)
+            for row in rows:
+                if None in row or None in row.values():
+                    count = len(rows.fieldnames or ())
+                    raise InputError(f"{path}: line {rows.line_num}: expected {count} fields")
+                yield row
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: expected CSV as UTF-8: {error}") from error
 
 
 def _read_claim(row: Record, where: str) -> Claim:
@@ -255,7 +265,7 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
             said[verdict.key][stem] = verdict.verdict
-    for path in sorted(CORRECTIONS_DIR.glob("*.yaml")):
+    for path in list_files(CORRECTIONS_DIR, "*.yaml"):
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
             said[database, correction.question, correction.gold_sql or ""][path.stem] = WRONG

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import ACCEPTED_ANSWERS, read_jsonl
+from answerkey.base.records import ACCEPTED_ANSWERS, list_files, read_lines
+from answerkey.sqlite.files import find_inside
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
 _LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
@@ -20,7 +21,11 @@ _MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")  # what stands before an element
 
 def read_rows(path: Path) -> Iterator[Any]:
     """The rows of a file: of JSON Lines, if its name ends in .jsonl, else of a JSON array."""
-    return read_jsonl(path) if path.suffix == ".jsonl" else read_array(path)
+    return _read_objects(path) if path.suffix == ".jsonl" else read_array(path)
+
+
+def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
+    return (record for _, record in read_lines(path))
 
 
 def read_array(path: Path) -> Iterator[Any]:
@@ -55,7 +60,9 @@ def read_array(path: Path) -> Iterator[Any]:
                 text += more
             if text[mark.end() :] or file.read(_CHARACTERS).strip():
                 raise InputError(f"{path}: not a JSON array: expected the end behind ]")
-    except (UnicodeDecodeError, RecursionError) as error:
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits
         raise InputError(f"{path}: not a JSON array: {error}") from error
 
 
@@ -67,6 +74,8 @@ def read_text2sql(path: Path) -> Iterator[Any]:
     for number, entry in enumerate(read_array(path)):
         try:
             examples = {each["name"]: each["example"] for each in entry.get("variables", ())}
+            if not isinstance(entry["sql"], list):
+                raise TypeError("sql is no list")
             for sentence in entry["sentences"]:
                 values = examples | sentence.get("variables", {})
                 in_sql = {name: value.replace('"', '""') for name, value in values.items()}
@@ -77,7 +86,7 @@ def read_text2sql(path: Path) -> Iterator[Any]:
                     "query-split": entry.get("query-split"),
                     "question-split": sentence.get("question-split"),
                 }
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
                 f"{path}: entry {number}: expected sql, and sentences with text and variables:"
                 f" {error!r}"
@@ -97,6 +106,7 @@ def _put_values(text: str, values: dict[str, str]) -> str:
 
 _SPIDER2_GOLD = "evaluation_suite/gold"
 _SPIDER2_DOCUMENTS = "resource/documents"
+_INSTANCE = re.compile(r"\w{1,100}", re.ASCII)
 
 
 def read_spider2(path: Path) -> Iterator[Any]:
@@ -108,26 +118,42 @@ def read_spider2(path: Path) -> Iterator[Any]:
     settings = gold / "spider2lite_eval.jsonl"
     terms = {}
     if settings.is_file():
-        terms = {one.get("instance_id"): one for one in read_jsonl(settings)}
-    for row in read_jsonl(path):
+        terms = {str(one.get("instance_id")): one for _, one in read_lines(settings)}
+    for where, row in read_lines(path):
         name = row.get("instance_id")
         if not isinstance(name, str) or not name.startswith("local"):
             continue  # on BigQuery or Snowflake
-        files = [gold / f"sql/{name}.sql", *sorted(gold.glob(f"sql/{name}_*.sql"))]
-        queries = [file.read_text(encoding="utf-8").strip() for file in files if file.is_file()]
-        evidence = _read_document(path.parent, row.get("external_knowledge"))
+        if not _INSTANCE.fullmatch(name):  # it names files
+            words = "expected letters, digits and _, at most 100"
+            raise InputError(f"{where}: instance_id is {name!r:.120}: {words}")
+        files = [gold / f"sql/{name}.sql", *list_files(gold / "sql", f"{name}_*.sql")]
+        queries = [_read_text(file).strip() for file in files if file.is_file()]
+        evidence = _read_document(path.parent, row.get("external_knowledge"), where)
         known = {"query": queries or "", "evidence": evidence, "grading_method": "spider2"}
         yield row | known | ({} if queries else _read_answers(gold, name, terms.get(name, {})))
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected text as UTF-8: {error}") from error
 
 
 def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any]:
     """The accepted answers of a question, cut to the columns that count, and how they are compared:
     further columns may be there, and a CSV file does not tell numbers from text."""
-    files = [gold / f"exec_result/{name}.csv", *sorted(gold.glob(f"exec_result/{name}_[a-z].csv"))]
+    results = gold / "exec_result"
+    files = [results / f"{name}.csv", *list_files(results, f"{name}_[a-z].csv")]
     files = [file for file in files if file.is_file()]
     counting = terms.get("condition_cols") or []
-    if not all(isinstance(one, list) for one in counting):  # the same of each file
-        counting = [[one for one in counting if one is not None]] * len(files)
+    if isinstance(counting, list) and not all(isinstance(one, list) for one in counting):
+        counting = [[one for one in counting if one is not None]] * len(files)  # of each the same
+    if not isinstance(counting, list) or not all(
+        _is_place(one) for wanted in counting for one in wanted
+    ):
+        words = f"condition_cols of {name}: expected places of columns, found {counting!r:.80}"
+        raise InputError(f"{gold}/spider2lite_eval.jsonl: {words}")
     answers, extra_columns = [], 1
     for file, wanted in zip_longest(files, counting[: len(files)], fillvalue=()):
         try:
@@ -149,8 +175,15 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _read_document(root: Path, name: Any) -> str | None:
+def _is_place(value: Any) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _read_document(root: Path, name: Any, where: str) -> str | None:
     if not isinstance(name, str) or not name.strip():
         return None
-    document = root / _SPIDER2_DOCUMENTS / Path(name).name
-    return document.read_text(encoding="utf-8") if document.is_file() else None
+    try:
+        document = find_inside(root / _SPIDER2_DOCUMENTS, Path(name).name)
+        return _read_text(document) if document.is_file() else None
+    except (InputError, OSError, UnicodeEncodeError) as error:
+        raise InputError(f"{where}: external_knowledge is {name!r:.120}: {error}") from error

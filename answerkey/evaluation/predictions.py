@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import EVAL, SPLITS, read_json, read_jsonl
+from answerkey.base.records import EVAL, SPLITS, read_json, read_jsonl, read_lines
 from answerkey.dataset import (
     EXCLUDED,
     NOT_SELECTED,
@@ -30,7 +30,7 @@ from answerkey.dataset import (
     read_not_selected,
     read_product,
 )
-from answerkey.evaluation.samples import read_records, read_samples
+from answerkey.evaluation.samples import read_samples
 from answerkey.evaluation.scoring import Prediction
 from answerkey.scoring.completions import explain_fence
 
@@ -132,7 +132,7 @@ def read_predictions(
 
 
 def _read_lines(path: Path) -> Iterator[tuple[str, str | None]]:
-    for where, record in read_records(path):
+    for where, record in read_lines(path):
         question_id = record.get("question_id")
         if not isinstance(question_id, str):
             raise InputError(f"{where}: question_id: expected a text, found {question_id!r:.80}")

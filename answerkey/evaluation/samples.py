@@ -7,13 +7,12 @@ model answered: `prediction` (SQL), `completion` (text or a chat), or a list of 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import list_files, read_lines
 from answerkey.scoring.completions import extract_sql, read_completion
 
 _SQL, _COMPLETION = "prediction", "completion"
@@ -30,8 +29,8 @@ def read_rollouts(folder: Path) -> Rollouts:
         InputError: with the file and the line, on a line that is no rollout.
     """
     rollouts: Rollouts = {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for where, record in read_records(path):
+    for path in list_files(folder, "*.jsonl"):
+        for where, record in read_lines(path):
             question_id, model = record.get("question_id"), record.get("model", path.stem)
             for name, value in (("question_id", question_id), ("model", model)):
                 if not isinstance(value, str):
@@ -56,26 +55,6 @@ def choose_queries(rollouts: Rollouts) -> dict[str, list[str]]:
                 most[model] = max(most.get(model, (0, "")), (count, sql or ""))
         chosen[question_id] = sorted(sql for _, sql in most.values() if sql)
     return chosen
-
-
-def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of JSON Lines, each with words that say where it stands.
-
-    Raises:
-        InputError: on a line that is no object.
-    """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise InputError(f"{where}: expected a JSON object: {error}") from error
-            if not isinstance(record, dict):
-                raise InputError(f"{where}: expected a JSON object, found {record!r:.80}")
-            yield where, record
 
 
 def read_samples(record: dict[str, Any], where: str) -> list[str | None]:

@@ -211,12 +211,15 @@ def _hash_code() -> str:
 
 
 def _read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
-    """The scores that are kept; a line that a killed run did not finish has none."""
+    """The scores that are kept; a line that a killed run did not finish has none,
+    nor has one that is no score."""
     known: dict[str, dict[str, Any]] = {}
+    needed = {"key", "on_database", "on_suite"}
     for line in kept.splitlines():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, RecursionError):
             record = json.loads(line)
-            known[record.pop("key")] = record
+            if isinstance(record, dict) and needed <= record.keys() <= {"key", *Score._fields}:
+                known[str(record.pop("key"))] = record
     return known
 
 

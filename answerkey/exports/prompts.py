@@ -60,6 +60,22 @@ Message = dict[str, str]
 Links = Mapping[str, list[str]]
 
 
+def read_links(path: Path) -> Links:
+    """The tables that somebody chose for questions, by question id; none without the file.
+
+    Raises:
+        InputError: it holds something else.
+    """
+    links = read_json(path, is_own=False) if path.is_file() else {}
+    if not isinstance(links, dict):
+        raise InputError(f"{path}: expected lists of tables by question id, found {links!r:.80}")
+    for question_id, tables in links.items():
+        if not isinstance(tables, list) or not all(isinstance(name, str) for name in tables):
+            words = f"expected a list of names of tables, found {tables!r:.80}"
+            raise InputError(f"{path}: {question_id}: {words}")
+    return links
+
+
 class DatabaseTexts:
     """A database file in words.
 

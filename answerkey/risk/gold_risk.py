@@ -204,7 +204,9 @@ def read_risk_table(path: Path) -> RiskTable:
             f"No {path}: {_EXPECTED}: see compare_questions.flag_precision in params"
         )
     try:
-        corpora = {name: _read_counts(entry) for name, entry in read_json(path).items()}
+        corpora = {
+            name: _read_counts(entry) for name, entry in read_json(path, is_own=False).items()
+        }
         # Some questions are wrong, and some right, or else nothing can be told from the others.
         is_table = corpora and all(0 < counts.base < 1 for counts in corpora.values())
     except (AttributeError, KeyError, TypeError, ZeroDivisionError):

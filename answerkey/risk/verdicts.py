@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import Finding, read_jsonl
+from answerkey.base.records import Finding, list_files, read_lines
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
@@ -62,17 +62,16 @@ def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
         InputError: with the file and the line that cannot be meant.
     """
     return [
-        verdict for path in sorted(folder.glob("*.jsonl")) for verdict in read_verdict_file(path)
+        verdict for path in list_files(folder, "*.jsonl") for verdict in read_verdict_file(path)
     ]
 
 
 def read_verdict_file(path: Path) -> list[Verdict]:
     """The verdicts of a file, none where there is no such file; raises as `read_verdicts`."""
-    records = read_jsonl(path) if path.is_file() else ()
-    return [_parse(record, f"{path}:{number}") for number, record in enumerate(records, start=1)]
+    return [_parse(*line) for line in read_lines(path)] if path.is_file() else []
 
 
-def _parse(record: dict[str, Any], where: str) -> Verdict:
+def _parse(where: str, record: dict[str, Any]) -> Verdict:
     if record.keys() != set(FIELDS):
         raise InputError(f"{where}: expected {', '.join(FIELDS)}, found {', '.join(record)}")
     for name, value in record.items():

@@ -151,6 +151,8 @@ def _read_text(text: str) -> Rule:
         parts = parts[1:]
     for part in parts:
         option, _, value = part.partition("=")
+        if option == "row_count":
+            raise ValueError(f"rule {text!r}: expected how many rows it needs as in subset,=,3")
         options[option] = _read_option(text, option, value or "true")
     found = replace(RULES[name], name=text, **options)
     if found.rows == "subset" and found.row_count is None:

@@ -56,10 +56,6 @@ _KEPT_SUITES = 32  # predictions for one question come together
 LEAST_STEPS = 1_000_000  # of a budget
 # More if nobody knows how many steps the gold query takes: some fifty scans of all tables.
 _STEPS_PER_BYTE = 10
-# A query that looks at so many rows at most may take so many steps, half a second, whatever its
-# budget.
-_ROWS_TO_END = 5_000_000
-_STEPS_TO_END = 50_000_000
 _SECONDS_BETWEEN_LOOKS = 1
 
 _TRIES = 5  # of a file that becomes another meanwhile
@@ -416,10 +412,11 @@ def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:
 def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
     for _ in range(_TRIES):
         found = _find_database(trial, databases)
+        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * found.version.size_bytes
         rows: list[Row] = []
         failure = None
         try:
-            rows = _execute_to_end(sql, trial, found, databases)
+            rows = _execute(sql, found.database, databases, max_steps)
         except QueryError as error:
             failure = error
         if _is_version(found.file, found.version):
@@ -427,38 +424,6 @@ def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
                 raise failure
             return rows
     raise InputError(f"{trial.path}: {_CHANGING}")
-
-
-def _execute_to_end(
-    sql: str, trial: Trial, found: OpenDatabase, databases: OpenDatabases
-) -> list[Row]:
-    size_bytes = found.version.size_bytes
-    max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * size_bytes
-    try:
-        return _execute(sql, found.database, databases, max_steps)
-    except QueryError as error:
-        if error.reason is not Reason.STEP_BUDGET_EXCEEDED:
-            raise
-        end = _find_end(sql, found.database, size_bytes)
-        if end <= max_steps:
-            raise
-    return _execute(sql, found.database, databases, end)
-
-
-def _find_end(sql: str, database: GuardedDatabase, size_bytes: int) -> int:
-    """Return the steps of a query that ends by itself, by SQLite's plan; 0 if nobody can tell.
-
-    A correlated subquery over a small table is right, and takes some million steps where gold SQL
-    takes some thousand. It looks at the rows of one scan for each row of another; they are counted
-    as if each was of the largest table. Two scans of large tables are mostly one, and some rows
-    for each of its own.
-    """
-    scans = database.count_nested_scans(sql)
-    if scans is None:
-        return 0
-    if database.most_rows**scans <= _ROWS_TO_END:
-        return _STEPS_TO_END
-    return min(_STEPS_PER_BYTE * size_bytes, _STEPS_TO_END) if scans <= 2 else 0
 
 
 def _execute(

@@ -140,13 +140,16 @@ def _identify(path: Path, key: str) -> str:
 
 
 def _read_identities(path: Path) -> dict[str, str]:
-    """The last entry of each shard, up to a line that is torn by a kill."""
+    """The last entry of each shard, up to a line that is torn by a kill, or is no entry."""
     identities: dict[str, str] = {}
     if path.is_file():
-        with path.open("rb") as file, contextlib.suppress(ValueError):
+        with path.open("rb") as file, contextlib.suppress(ValueError, RecursionError):
             for line in file:
-                entry = json.loads(line)
-                identities[entry["name"]] = entry["identity"]
+                match json.loads(line):
+                    case {"name": str(name), "identity": str(identity)}:
+                        identities[name] = identity
+                    case _:
+                        break
     return identities
 
 

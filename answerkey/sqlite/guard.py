@@ -16,18 +16,16 @@ import os
 import sqlite3
 import threading
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
 from answerkey.base.errors import Reason
 from answerkey.base.kinds import From1
 from answerkey.sqlite.files import immutable_uri
-from answerkey.sqlite.schema import quote_name
 from answerkey.sqlite.statement import trim_statement
 
 # What a query may be before it runs: nothing interrupts what compiles or parses it.
@@ -341,25 +339,6 @@ class QueryError(sqlite3.OperationalError):
         return f"SQL execution failed for {self.database_name}: {self.detail}"
 
 
-def _count_nested_scans(plan: Sequence[tuple[int, int, int, str]]) -> int:
-    counts: dict[int, Counter[str]] = defaultdict(Counter)
-    for number, parent, _, detail in reversed(plan):  # a part stands before those inside it
-        inside, around = counts[number], counts[parent]
-        below = max(inside["scans"] + inside["correlated"], inside["others"])
-        kind = detail.partition(" ")[0]
-        if kind == "SCAN" or (kind == "SEARCH" and "=?" not in detail):
-            around["scans"] += 1
-        elif kind in ("CO-ROUTINE", "MATERIALIZE"):  # its rows are scanned beside it, once more
-            around["scans"] += max(below - 1, 0)
-        else:
-            name = "correlated" if kind == "CORRELATED" else "others"
-            around[name] = max(around[name], below)
-    return max(counts[0]["scans"] + counts[0]["correlated"], counts[0]["others"])
-
-
-_FAILURES = (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError)
-
-
 class GuardedDatabase:
     """One database opened read-only for foreign SQL; use it as a context manager.
 
@@ -464,7 +443,7 @@ class GuardedDatabase:
                 return rows
             except QueryError:
                 raise
-            except _FAILURES as error:
+            except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
                 raise self._explain(error, execution) from error
 
     def list_reads(self, sql: str) -> set[tuple[str, str]] | None:
@@ -482,43 +461,11 @@ class GuardedDatabase:
         self._connection.set_authorizer(record)
         try:
             self._connection.execute(f"EXPLAIN {trim_statement(sql)};").close()
-        except _FAILURES:
+        except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError):
             return None
         finally:
             self._connection.set_authorizer(self._authorize)
         return reads
-
-    def count_nested_scans(self, sql: str) -> int | None:
-        """Return how many scans stand inside each other by SQLite's plan of one SELECT; None if it
-        has a recursive part, which may have no end. What an index finds for a value is no scan.
-
-        >>> sql = "SELECT (SELECT max(s.weight) FROM ship AS s WHERE s.built < t.built) FROM ship t"
-        >>> database.count_nested_scans(sql)                  # doctest: +SKIP
-        2
-        """
-        try:
-            plan = self._fetch_own(f"EXPLAIN QUERY PLAN {trim_statement(sql)};")
-        except _FAILURES:  # such as a text that is too long with these words
-            return None
-        if any(detail.startswith("RECURSIVE STEP") for *_, detail in plan):
-            return None
-        return _count_nested_scans(plan)
-
-    @cached_property
-    def most_rows(self) -> int:
-        """The rows of the largest table; up to 10,000 are counted."""
-        most = 1
-        with contextlib.suppress(*_FAILURES):  # names that are not UTF-8
-            for (name,) in self._fetch_own("SELECT name FROM sqlite_master WHERE type = 'table';"):
-                sql = f"SELECT count(*) FROM (SELECT 1 FROM {quote_name(name)} LIMIT 10000);"
-                with contextlib.suppress(*_FAILURES):  # a virtual table
-                    most = max(most, *self._fetch_own(sql)[0])
-        return most
-
-    def _fetch_own(self, sql: str) -> list[Row]:
-        """The rows of a statement of the guard, which ends with a semicolon: see `_set_bounds`."""
-        with BoundedExecution(self._connection, self.limits, watchdog=self._watchdog):
-            return self._connection.execute(sql).fetchall()
 
     def _refuse(self, reason: Reason, detail: str) -> QueryError:
         return QueryError(reason, detail, self.path.stem)

@@ -76,7 +76,7 @@ def test_json_is_indented_and_ends_with_a_newline(tmp_path):
     assert (tmp_path / "a.json").read_bytes() == b'{\n  "b": 1,\n  "a": [\n    2\n  ]\n}\n'
 
 
-@pytest.mark.parametrize("line", ["{", "[1]", "", "3"])
+@pytest.mark.parametrize("line", ["{", "[1]", '""', "3"])
 def test_line_that_is_no_object_is_named(tmp_path, line):
     path = tmp_path / "a.jsonl"
     path.write_text(f'{{"a": 1}}\n{line}\n')

@@ -397,7 +397,7 @@ def test_bad_objects_by_place_are_told(text: str, said: str, inside: Any, tmp_pa
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", r"p.jsonl, line 1: expected a JSON object"),
+        ("{", r"p.jsonl:1: not JSON"),
         ("[]", r"line 1: expected a JSON object, found \[\]"),
         ("[" * 100_000, r"line 1: expected a JSON object: maximum recursion"),
         ('{"question_id": ["a"]}', r"line 1: question_id: expected a text, found \['a'\]"),

@@ -95,92 +95,15 @@ def test_counting_without_end_ends_by_its_steps(ships):
 
 
 def test_larger_database_allows_more_steps_where_nothing_is_known(ships):
-    count = COUNTING.replace("FROM n)", "FROM n LIMIT 100000)")
-    assert score_sql(count, 100_000, **KNOWN) == 0.0
+    count = "SELECT count(*) FROM ship AS a, ship AS b"
     with sqlite3.connect(ships / "ships" / "ships.sqlite") as connection:
         connection.execute(
             "INSERT INTO ship WITH RECURSIVE n(i) AS"
-            " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT 'Sun', i FROM n"
+            " (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600) SELECT 'Sun', i FROM n"
         )
     connection.close()
-    assert score_sql(count, 100_000, **KNOWN) == 1.0
-    assert score_sql(count, 100_000, **KNOWN, max_steps=1_000_000) == 0.0
-
-
-@pytest.fixture
-def yard(ships: Path) -> dict[str, object]:
-    """What a reward knows of a database with a thousand boats in ten harbours."""
-    make_database(
-        ships / "yard" / "yard.sqlite",
-        """
-        CREATE TABLE boat (id INTEGER PRIMARY KEY, harbour TEXT, length INTEGER);
-        CREATE TABLE harbour (name TEXT);
-        INSERT INTO boat WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000)
-        SELECT i, 'h' || i % 10, i * 7919 % 1009 FROM n;
-        INSERT INTO harbour SELECT DISTINCT harbour FROM boat;
-        """,
-    )
-    return {"database_name": "yard", "order_matters": False, "max_steps": 100_000}
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT length FROM boat AS a"
-        " WHERE (SELECT count(*) FROM boat WHERE length > a.length) = 0",
-        "SELECT max(length) FROM boat AS a WHERE NOT EXISTS (SELECT 1 FROM boat AS b"
-        " JOIN boat AS c ON c.id = b.id WHERE c.length > a.length + 2000)",
-        "SELECT max(a.length) FILTER (WHERE a.harbour = b.harbour) FROM boat AS a, boat AS b",
-        "SELECT DISTINCT (SELECT max(length) FROM boat WHERE id <> -a.id) FROM boat AS a",
-        "WITH r AS (SELECT a.length, count(*) AS n FROM boat AS a JOIN boat AS b"
-        " ON a.length <= b.length GROUP BY a.id) SELECT length FROM r WHERE n = 1",
-    ],
-)
-def test_query_that_ends_soon_by_its_plan_may_end(yard, sql):
-    assert score_sql(sql, 1008, **yard) == 1.0
-    explanation = explain_score(sql, 1008, **yard, limits={"max_steps": 100_000})
-    assert explanation.reason == "step_budget_exceeded"
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        COUNTING,
-        f"SELECT max(length) FROM boat WHERE length > ({COUNTING})",
-        f"SELECT (SELECT count(*) FROM ({COUNTING})) FROM boat",
-        "SELECT count(*) FROM boat a, boat b, boat c",
-        "SELECT (SELECT count(*) FROM boat b, boat c WHERE b.id + c.id = a.id) FROM boat a",
-        "SELECT count(*) FROM boat a, boat b, boat c WHERE c.id > a.id + b.id",
-        f"SELECT {'(SELECT ' * 9}1{')' * 9} FROM boat a, boat b, boat c",
-        f"SELECT {', '.join(['(SELECT id FROM boat)'] * 900)} FROM boat a, boat b, boat c",
-        "SELECT count(*) FROM (SELECT DISTINCT a.id + b.id AS n FROM boat a, boat b), boat c",
-        "WITH r AS (SELECT a.id FROM boat a, boat b) SELECT count(*) FROM r, r AS s",
-        "SELECT count(*) FROM boat a, boat b UNION ALL SELECT count(*) FROM boat a, boat b, boat c",
-    ],
-)
-def test_query_without_an_end_by_its_plan_ends_by_its_steps(yard, sql):
-    explanation = explain_score(sql, 1, **yard)
-    assert explanation.detail == "more than 100000 virtual machine steps"
-
-
-def test_what_cannot_be_looked_up_is_no_reason_to_go_on(ships):
-    make_database(
-        ships / "odd" / "odd.sqlite",
-        """
-        CREATE VIRTUAL TABLE place USING rtree(id, low, high);
-        CREATE TABLE n (i);
-        INSERT INTO n WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200)
-        SELECT i FROM n;
-        """,
-    )
-    known = {"database_name": "odd", "order_matters": False, "max_steps": 100_000}
-    bomb = "SELECT count(*) FROM n, n AS a, n AS b, n AS c"
-    square = "SELECT count(*) FROM n, n AS a WHERE n.i + a.i > 0"
-    assert explain_score(bomb, 1, **known).detail == "more than 100000 virtual machine steps"
-    assert score_sql(square, 40_000, **known) == 1.0
-    # Nothing is asked about the longest text that is a query: the question would be longer.
-    longest = f"{square} AND '{'x' * 100_000}"[:99_990] + "' <> ''"
-    assert explain_score(longest, 1, **known).detail == "more than 100000 virtual machine steps"
+    assert score_sql(count, 602 * 602, **KNOWN) == 1.0
+    assert score_sql(count, 602 * 602, **KNOWN, max_steps=100_000) == 0.0
 
 
 def test_hostile_predictions_change_no_other_score(ships):

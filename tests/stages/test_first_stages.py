@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.base.errors import InputError, Reason, explain_error
+from answerkey.base.errors import InputError, Reason
 from answerkey.base.records import hash_file, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
@@ -100,33 +100,6 @@ def test_stage_makes_what_is_missing_and_writes_the_schemas_of_all(world, capsys
     assert [schema["database_name"] for schema in schemas] == ["harbour", "library"]
     names = [table["name"] for table in schemas[1]["tables"]]
     assert names == ["author", "shelf", "book", "loan"]
-
-
-@pytest.mark.parametrize("stage", ["download_databases", "load_questions"])
-def test_corpus_that_cannot_be_read_leaves_the_last_run_and_a_way_back(world, stage):
-    made = {"download_databases": "databases", "load_questions": "interim/questions.jsonl"}[stage]
-    others = {"questions": {"train": ["none.json"], "validation": []}}
-    world.change("corpora.other", world.params["corpora"]["local"] | others)
-    world.change("corpus", "other")
-    with pytest.raises(FileNotFoundError) as first:
-        world.run(stage)
-    assert "the last run" not in str(explain_error(first.value))
-    world.change("corpus", "local")
-    world.run(stage)
-    before = hash_tree(world.folder, "data")
-    world.change("corpus", "other")
-    with pytest.raises(FileNotFoundError) as caught:
-        world.run(stage)
-    words, way = explain_error(caught.value).splitlines()
-    assert words.startswith("No corpus/none.json: ")
-    assert way == (
-        f"data/{made} is kept as the last run made it. To go back to that run, set corpus and its"
-        " entry in params.yaml to what they were, and run `dvc repro`"
-    )
-    assert hash_tree(world.folder, "data") == before
-    world.change("corpus", "local")
-    world.run(stage)
-    assert hash_tree(world.folder, "data") == before
 
 
 def test_stage_reads_questions_and_writes_splits(world, capsys):

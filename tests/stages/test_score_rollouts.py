@@ -165,7 +165,7 @@ def test_what_was_scored_is_not_executed_again(world):
 )
 def test_line_that_is_no_rollout_is_named(world, record, error):
     write_rollouts(world, "m.jsonl", {"question_id": FIRST, "prediction": "SELECT 1"}, record)
-    with pytest.raises(InputError, match=rf"data/rollouts/m\.jsonl, line 2: .*{error}"):
+    with pytest.raises(InputError, match=rf"data/rollouts/m\.jsonl:2: .*{error}"):
         world.run("score_rollouts")
 
 
