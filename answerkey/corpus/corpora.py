@@ -247,7 +247,7 @@ def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
         if ignored := [str(place) for place in inside if place.exists() and _is_unshared(place)]:
             warnings.append(
                 f"warning: git ignores {', '.join(ignored)} of corpus {corpus.name}: teammates and"
-                f" experiments will lack it, until you run `dvc add {' '.join(ignored)}`"
+                " experiments will lack it, until you run `dvc add` as docs/sharing.md says"
             )
     return warnings
 

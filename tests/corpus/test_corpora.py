@@ -148,8 +148,7 @@ def test_corpus_that_neither_git_nor_dvc_knows_is_told(here, ignored, in_dvc, lo
         Path(name).touch()
     entry = make_entry("mine", questions={"validation": ["dev.json"]})
     warnings = list_unshared(parse_corpora("mine", {"mine": entry}))
-    assert [warning.partition("`dvc add ")[2] for warning in warnings] == (
-        [f"{' '.join(loose)}`"] if loose else []
-    )
+    told = [warning.split(" of corpus ")[0] for warning in warnings]
+    assert told == ([f"warning: git ignores {', '.join(loose)}"] if loose else [])
     elsewhere = make_entry(here.parent / "elsewhere")
     assert list_unshared(parse_corpora("far", {"far": elsewhere})) == []

@@ -361,16 +361,20 @@ def test_corpus_in_the_project_is_pushed_and_pulled_and_found_by_experiments(
     tmp_path: Path,
 ) -> None:
     maintainer, teammate = tmp_path / "maintainer", tmp_path / "teammate"
-    make_local(maintainer, "data/local")
+    make_local(maintainer, "data/local/ours")
     for name in ("user.name", "user.email"):
         run(maintainer, "git", "config", name, "tester@example.org")
     said = output(run(maintainer, "dvc", "repro", "download_databases"))
-    assert "warning: git ignores data/local/train_spider.json, data/local/dev.json," in said
+    assert (
+        "warning: git ignores data/local/ours/train_spider.json, data/local/ours/dev.json," in said
+    )
     steps = read_steps(read_section(DOCS, "A corpus of your own"))
     Scene(tmp_path, {}, {}, {"maintainer": maintainer}).play(steps)
     assert "warning" not in output(run(maintainer, "dvc", "repro", "-fs", "download_databases"))
     run_grid(maintainer)
     run(tmp_path, "git", "clone", "-q", str(maintainer), str(teammate))
+    said = output(run(teammate, "dvc", "repro", "--dry", "--allow-missing"))
+    assert stages_to_run(said) == []  # as the workflow for pull requests asks, which pulls nothing
     run(teammate, "dvc", "pull")
     assert "up to date" in run(teammate, "dvc", "status").stdout
     change_params(teammate, "easy_max_tables: 2", "easy_max_tables: 1")
