@@ -4,14 +4,20 @@ variants, and values that meet each comparison and miss it; and new values of th
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.query_tree import first_select, selects_of
+from answerkey.sql.query_tree import (
+    find_with,
+    first_select,
+    make_limit,
+    selects_of,
+    write_with,
+)
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Table, affinity
 from answerkey.suites.rows import find_positions
@@ -99,9 +105,13 @@ def invent_value(column: Column, number: int) -> Any:
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _MOST_ROWS = 25  # of a group are planted
+_MOST_ROWS_AT_LAST = 250  # for questions that have no suite without
+_WITNESSES = 5
 
 Constant = tuple[str, int, Any]  # a table, the place of a column, and a value to compare it with
 Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
+Rowids = dict[str, set[int]]  # by table
+FindRows = Callable[[str], list[tuple[Any, ...]] | None]
 
 
 class Conditions(NamedTuple):
@@ -154,6 +164,26 @@ def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
     return [one for one in found if one.values or one.equal or one.count > 1]
 
 
+def list_witnesses(
+    scopes: Scopes, tables: Container[str], find_rows: FindRows
+) -> tuple[list[Conditions], Rowids]:
+    """The conditions of each SELECT of the query with the values of real rows that meet them,
+    whatever they are: `strftime('%Y', built) = '1999'`, `tons > price`, `name IS NULL`; and the
+    rowids of these rows.
+
+    find_rows: gives the rows of a query on the real database, None where that takes too much.
+    """
+    found: list[Conditions] = []
+    rowids: Rowids = {}
+    for select in selects_of(scopes.tree):
+        for one, places in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
+            if one.values or one.equal or one.count > 1:
+                found.append(one)
+            for name, own in places.items():
+                rowids.setdefault(name, set()).update(own)
+    return list(dict.fromkeys(found)), rowids
+
+
 class _Reader:
     """Reads what some SELECTs, which INTERSECT holds together, ask of the rows behind them."""
 
@@ -169,7 +199,7 @@ class _Reader:
                     self._rows[id(source)] = len(self._tables)
                     self._tables.append(source.table)
 
-    def read(self) -> Conditions:
+    def read(self, *, most_rows: int = _MOST_ROWS) -> Conditions:
         values: dict[Slot, tuple[Any, Any]] = {}
         for kind, column, value in _read_comparisons(self._scopes, self._find_all(*_PREDICATES)):
             slot = self._find_slot(column)
@@ -199,8 +229,69 @@ class _Reader:
             tuple((slot, *pair) for slot, pair in values.items()),
             tuple((left, right) for left, right in equal if left is not None and right is not None),
             tuple(shared),
-            max((_count_rows(inner) for inner in groups), default=1),
+            max((_count_rows(inner, most_rows) for inner in groups), default=1),
         )
+
+    def read_witnesses(self, find_rows: FindRows) -> Iterator[tuple[Conditions, Rowids]]:
+        """The same, each time with what real rows behind the answer have where the query looks, and
+        the rowids of these rows."""
+        known = self.read(most_rows=_MOST_ROWS_AT_LAST)
+        joined = {slot for pair in known.equal for slot in pair}
+        found = [self._find_witnesses(inner, joined, find_rows) for inner in self._inner]
+        for number in range(max([1, *map(len, found)])):
+            values = {slot: (meets, misses) for slot, meets, misses in known.values}
+            rowids: Rowids = {}
+            for witnesses in filter(None, found):
+                own, places = witnesses[number % len(witnesses)]
+                for slot, value in own.items():
+                    _, misses = values.get(slot, (None, next(iter(list_near(value)), None)))
+                    values[slot] = (value, misses)
+                for name, rowid in places:
+                    rowids.setdefault(name, set()).add(rowid)
+            yield (
+                known._replace(values=tuple((slot, *pair) for slot, pair in values.items())),
+                rowids,
+            )
+
+    def _find_witnesses(
+        self, select: exp.Select, joined: Container[Slot], find_rows: FindRows
+    ) -> list[tuple[dict[Slot, Any], list[tuple[str, int]]]]:
+        """Some real rows that a SELECT asks for: their values in the columns that it asks about,
+        but for those that joins hold together, and their rowids."""
+        sources = [
+            source
+            for source in self._scopes.scope_of(select).sources.values()
+            if id(source) in self._rows
+        ]
+        clauses = [select.args.get("where"), select.args.get("having")]
+        clauses += [join.args.get("on") for join in select.args.get("joins") or ()]
+        asked: dict[Slot, exp.Column] = {}
+        for column in (one for of in filter(None, clauses) for one in of.find_all(exp.Column)):
+            slot, resolved = self._find_slot(column), self._scopes.resolve(column)
+            if slot is not None and slot not in joined and resolved.source in sources:
+                asked.setdefault(slot, column)
+        if not asked:
+            return []
+        stored = [source for source in sources if source.table.has_rowid]
+        rowids = [exp.column(one.table.rowid_name, table=one.name, quoted=True) for one in stored]
+        rows = find_rows(
+            write_with(
+                select,
+                with_=find_with(select),
+                expressions=[*rowids, *asked.values()],
+                **dict.fromkeys(("distinct", "group", "having", "order", "offset")),
+                limit=make_limit(_WITNESSES),
+            )
+        )
+        width = len(stored)
+        names = [source.table.name for source in stored]
+        return [
+            (
+                dict(zip(asked, row[width:], strict=True)),
+                [(name, row[at]) for at, name in enumerate(names) if row[at] is not None],
+            )
+            for row in rows or ()
+        ]
 
     def _find_all(self, *types: type[exp.Expression]) -> Iterator[exp.Expression]:
         for select in self._selects:
@@ -262,14 +353,14 @@ class _Reader:
                     yield (left[0], place), (right[0], place)
 
 
-def _count_rows(select: exp.Select) -> int:
-    """How many rows HAVING asks for in a group: 1 where it does not say, or too many."""
+def _count_rows(select: exp.Select, most: int) -> int:
+    """How many rows HAVING asks for in a group: 1 where it does not say, or more than the most."""
     counts = [1]
     for node in select.args["having"].find_all(*_COMPARISONS):
         number, kind = _read_literal(node.expression), type(node)
         if isinstance(node.this, exp.Count) and isinstance(number, int):
             counts.append({exp.EQ: number, exp.GTE: number, exp.GT: number + 1}.get(kind, 1))
-    return max(counts) if max(counts) <= _MOST_ROWS else 1
+    return max(counts) if max(counts) <= most else 1
 
 
 def _read_comparisons(

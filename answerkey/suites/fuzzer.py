@@ -137,6 +137,18 @@ def take_children(draft: Draft) -> None:
                 row.put(reference.columns, draft.random.choice(others))
 
 
+def drop_childless(draft: Draft) -> None:
+    """Drop the rows that no other refers to by a reference though, in the database, one does."""
+    for reference, places in zip(draft.facts.references, draft.facts.parents, strict=True):
+        has_child = {place for place in places if place is not None}
+        referred = {row.take(reference.columns) for row in draft.rows[reference.table]}
+        draft.rows[reference.parent] = [
+            row
+            for row in draft.rows[reference.parent]
+            if row.place not in has_child or row.take(reference.referred) in referred
+        ]
+
+
 def collide_values(draft: Draft) -> None:
     """Give a third of the rows a value that another row has, in each free column, and one row all
     the free values of another."""
@@ -281,7 +293,8 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
     table = draft.source.tables[name]
     for place, constant in values.items():
         value = draft.facts.kept.columns[name][place].fit(constant)
-        if value is not None and place in table.stored:
+        is_null = constant is None and place in draft.facts.nullable[name]
+        if (value is not None or is_null) and place in table.stored:
             row.values[place] = value
     keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
     own = [row.take(key) for key in keys]
@@ -382,6 +395,7 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "plant": (plant_constants,),
     "conditions": (plant_conditions,),
     "renamed_conditions": (rename, plant_conditions),
+    "families": (plant_conditions, drop_childless),
     "skew": (exchange_values, skew_values),
     "nulls": (set_nulls,),
     "copy": (copy_rows,),

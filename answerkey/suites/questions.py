@@ -246,6 +246,10 @@ class Asked:
         alive = self.list_alive().items()
         return frozenset(place for place, one in alive if one.name.endswith(BY_HEART))
 
+    def is_proved(self) -> bool:
+        """Whether some variant tells the stored answer said by heart, which is the last place."""
+        return len(self.query.alive) - 1 in self.list_told()
+
     def tell_why_none(self) -> NoSuite:
         """Why it has no suite: what kept it from the variant on which it came furthest."""
         if self.kills:

@@ -11,10 +11,11 @@ import contextlib
 import re
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
@@ -201,9 +202,17 @@ _MAX_ROW_BYTES = 20_000
 _GENERATED = (2, 3)  # as table_xinfo says
 
 
-def read_rows(path: Path, *, max_rows: int = 1000, seed: int = 0) -> Rows:
+def read_rows(
+    path: Path,
+    *,
+    max_rows: int = 1000,
+    seed: int = 0,
+    wanted: Mapping[str, Iterable[int]] = MappingProxyType({}),
+) -> Rows:
     """The rows of a database: of each table at most `max_rows`, and twice as many parents of
     others. Rows of more than 20,000 bytes are left out.
+
+    wanted: by table, the rowids of rows that are read as well.
 
     Raises:
         InputError: with the file and SQLite's words, where the file is no database, where its
@@ -214,7 +223,7 @@ def read_rows(path: Path, *, max_rows: int = 1000, seed: int = 0) -> Rows:
             rows = _list_tables(connection)
             if not rows.tables:
                 raise InputError(f"{path}: has no table that can be read and made: expected one")
-            return replace(rows, tables=_Sample(connection, rows, max_rows, seed).read())
+            return replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
     except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
             f"{path}: no variants can be made of it: {error}; expected tables that this SQLite,"
@@ -264,9 +273,13 @@ class _Sample:
         self._rows: dict[str, dict[object, Row]] = {name: {} for name in rows.tables}
         self._whole: set[str] = set()
 
-    def read(self) -> dict[str, TableRows]:
+    def read(self, wanted: Mapping[str, Iterable[int]]) -> dict[str, TableRows]:
         for name in self._tables:
             self._read_table(name)
+        for name, rowids in wanted.items():
+            rowid = self._tables[name].table.rowid_name
+            for key in sorted(rowids):
+                self._add(name, self._select(name, f"WHERE {rowid} = ?", (key,)))
         if len(self._whole) < len(self._tables):
             self._follow_references()
         found = {}

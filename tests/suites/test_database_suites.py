@@ -201,6 +201,35 @@ def test_question_without_a_suite_says_why(tmp_path, gold, options, reason):
     assert (record["mutation_score"] or {"suite": 0})["suite"] == 0
 
 
+REGISTER = """
+CREATE TABLE ship (
+    id INTEGER PRIMARY KEY, name TEXT, built TEXT, lost TEXT, tons REAL, crew INTEGER);
+INSERT INTO ship
+    WITH RECURSIVE counted(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM counted WHERE n < 299)
+    SELECT
+        n, 'S' || (n * 7 % 300), (1700 + n) || '-05-01',
+        CASE WHEN n % 100 = 7 THEN (1750 + n) || '-01-02' END, n + 0.5,
+        CASE WHEN n % 150 = 9 THEN 1 ELSE 2 * n + 1 END
+    FROM counted;
+"""
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        "SELECT name FROM ship WHERE lost IS NOT NULL",
+        "SELECT name FROM ship WHERE strftime('%Y', built) = '1831'",
+        "SELECT name FROM ship WHERE tons > crew AND id > 1",
+        "SELECT name FROM (SELECT * FROM ship WHERE length(name) = 2 AND tons < 50) WHERE crew > 1",
+        "SELECT crew % 2, count(*) FROM ship GROUP BY crew % 2 HAVING count(*) > 100",
+    ],
+)
+def test_condition_that_few_rows_meet_gets_rows_that_meet_it(tmp_path, gold):
+    (record,) = make(tmp_path, ("Which ships?", gold), sql=REGISTER).records
+    assert record["no_suite"] is None
+    assert record["operators"]["by_heart"]["killed"] == 1
+
+
 def test_question_that_finds_no_room_says_so(tmp_path):
     questions = [
         (f"Which have {tons} tons?", f"SELECT name FROM ship WHERE tons = {tons}")
@@ -304,7 +333,7 @@ def test_stored_answer_behind_a_guard_is_told(tmp_path):
 
 
 def test_stored_answer_that_no_small_database_tells_is_undecided(tmp_path):
-    gold = "SELECT count(*) FROM ship GROUP BY flag = 'flag 1' HAVING count(*) > 100"
+    gold = "SELECT count(*) FROM ship GROUP BY flag = 'flag 1' HAVING sum(id) > 9000"
     (record,) = make(tmp_path, ("Which?", gold), sql=make_fleet(), pool=10).records
     assert record["operators"]["by_heart"] == {"killed": 0, "alive": 0, "undecided": 1}
 
