@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -18,6 +19,7 @@ from typing import Any
 
 from answerkey.base.errors import InputError, tell_errors
 
+DATASET = "data/questions"
 # An extra for a package that not every verb needs; `pipeline` has all others.
 EXTRAS = {"shtab": "completion"}
 
@@ -124,8 +126,9 @@ Set corpora.CORPUS.corrections to CORPUS in params.yaml, and run `dvc repro`. Th
 # --- what they take
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The options of all verbs, each with its help and an example."""
+def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentParser:
+    """The options of all verbs, each with its help and an example. read_path: makes a path of what
+    is written."""
     parser = argparse.ArgumentParser(
         prog="answerkey",
         description="Execute, audit and curate text-to-SQL gold answers, and score predictions.",
@@ -135,7 +138,7 @@ def make_parser() -> argparse.ArgumentParser:
     with contextlib.suppress(PackageNotFoundError):  # it runs from a folder
         words = f"answerkey {version('answerkey')}"
         parser.add_argument("--version", action="version", version=words, help="print the version")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB")
 
     def add(run: Callable[..., int], about: str, example: str) -> argparse.ArgumentParser:
         name = run.__name__.replace("_", "-")
@@ -168,14 +171,14 @@ def make_parser() -> argparse.ArgumentParser:
     )
     verb.add_argument(
         "predictions",
-        type=Path,
+        type=read_path,
         nargs="+",
         help="JSON Lines, or SQL in a file's order; several files are compared",
     )
-    _add_dataset(verb)
+    _add_dataset(verb, read_path)
     verb.add_argument(
         "--out",
-        type=Path,
+        type=read_path,
         default=Path("reports/evaluation"),
         help="the folder for the page and the numbers (default: %(default)s)",
     )
@@ -187,8 +190,8 @@ def make_parser() -> argparse.ArgumentParser:
         " for them)",
     )
     verb = add(score, "print a line of JSON with the score of each prediction", "predictions.jsonl")
-    verb.add_argument("predictions", type=Path, help="JSON Lines, or SQL in a file's order")
-    _add_dataset(verb)
+    verb.add_argument("predictions", type=read_path, help="JSON Lines, or SQL in a file's order")
+    _add_dataset(verb, read_path)
 
     verb = add(pin, "write commits and checksums of corpora of the hub into params.yaml", "spider")
     verb.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
@@ -198,7 +201,7 @@ def make_parser() -> argparse.ArgumentParser:
         "fixed.json --corpus bird --name fixed --source https://example.org/fixed"
         " --license cc-by-4.0 --date 2026-03-01",
     )
-    verb.add_argument("file", type=Path, help="the list: .json, .jsonl or .csv")
+    verb.add_argument("file", type=read_path, help="the list: .json, .jsonl or .csv")
     verb.add_argument("--corpus", required=True, help="the entry of corpora that it is about")
     verb.add_argument("--name", required=True, help="of the files that are written")
     verb.add_argument("--source", required=True, help="the address of the list, or who made it")
@@ -210,20 +213,21 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_dataset(verb: argparse.ArgumentParser) -> None:
+def _add_dataset(verb: argparse.ArgumentParser, read_path: Callable[[str], Path]) -> None:
     verb.add_argument(
         "--dataset",
-        default="data/questions",
+        default=DATASET,
+        type=lambda text: str(read_path(text)) if Path(text).exists() else text,
         help="a folder of the product, a checkout, a Hugging Face export or a name on its hub"
         " (default: %(default)s)",
     )
     verb.add_argument(
-        "--databases", type=Path, help="the folder of the databases (default: the dataset's)"
+        "--databases", type=read_path, help="the folder of the databases (default: the dataset's)"
     )
     suites = verb.add_mutually_exclusive_group()
     suites.add_argument(
         "--test-suites",
-        type=Path,
+        type=read_path,
         help="the folder of the suites' databases (default: the dataset's)",
     )
     suites.add_argument(
@@ -253,18 +257,42 @@ def tell_mistakes(place: Path) -> Iterator[None]:
         raise InputError(words) from error
 
 
+def find_project() -> Path | None:
+    """The project, or the folder with a dataset, in which one is: this folder or one above."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "params.yaml").is_file() or (folder / DATASET).is_dir():
+            return folder
+    return None
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     with tell_errors("answerkey"):
-        options = vars(make_parser().parse_args(arguments))
-        verb, run = options.pop("verb"), options.pop("run")
-    with tell_errors(f"answerkey {verb}"):
+        project, here = find_project(), Path.cwd()
+        root = project or here
+        # Verbs name what the project has by its place there, and users by where they are.
+        parser = make_parser(
+            Path if root == here else lambda text: Path(os.path.relpath(text, root))
+        )
+        options = vars(parser.parse_args(arguments))
+        verb = options.pop("verb")
+        if verb is None:
+            parser.print_help()
+            return 0
+        run = options.pop("run")
+    with tell_errors(f"answerkey {verb}"), contextlib.chdir(root):
         try:
             return run(**options)
         except ModuleNotFoundError as error:
             package = error.name.partition(".")[0]
             extra = EXTRAS.get(package, "pipeline")
-            words = f"it needs {package}: pip install 'answerkey[{extra}]'"
+            words = f"it needs {package}: in a clone of Answerkey, pip install '.[{extra}]'"
             raise InputError(words) from error
+        except (InputError, OSError) as error:
+            if project is None and options.get("dataset", DATASET) == DATASET:
+                words = f"{here}, and each folder above, has no params.yaml and no {DATASET}"
+                error.add_note(f"There is no project: {words}")
+            raise
 
 
 if __name__ == "__main__":

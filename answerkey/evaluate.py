@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import align, list_counts
+from answerkey.base.log import align, list_counts, spell_count
 from answerkey.base.records import SPLITS
 from answerkey.dataset import Record, make_questions
 from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
@@ -112,7 +112,13 @@ def evaluate(
         name: collect_results(
             counted,
             score_predictions(
-                found, known.questions, folders, journal=out / JOURNAL, rule=rule, workers=workers
+                found,
+                known.questions,
+                folders,
+                journal=out / JOURNAL,
+                rule=rule,
+                workers=workers,
+                name=name,
             ),
         )
         for name, (found, _) in files.items()
@@ -163,6 +169,7 @@ def score_file(
             journal=Path(folder) / JOURNAL,
             rule=rule,
             workers=workers,
+            name=Path(predictions).stem,
         )
     return [
         {
@@ -256,7 +263,7 @@ def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None
     except ModuleNotFoundError as error:
         if error.name != "jinja2":
             raise
-        print("No page: pip install 'answerkey[evaluate]'", file=sys.stderr)
+        print("No page: in a clone of Answerkey, pip install '.[evaluate]'", file=sys.stderr)
     else:
         (out / PAGE).write_text(page, encoding="utf-8", errors="backslashreplace")
 
@@ -332,9 +339,10 @@ def describe(summary: Record) -> str:
 def _describe_run(run: Record) -> str:
     rules = [f"{name} ({count:,})" for name, count in run["rules"].items()]
     rule = f"rules {', '.join(rules)}" if len(rules) > 1 else f"rule {next(iter(run['rules']))}"
-    questions = f"{run['questions']:,} selected questions"
+    questions = spell_count(run["questions"], "selected question")
     if run["selected"] < run["questions"]:
-        questions = f"{run['questions']:,} usable questions, {run['selected']:,} of them selected"
+        questions = spell_count(run["questions"], "usable question")
+        questions += f", {run['selected']:,} of them selected"
     if run["answer_only"]:
         questions += f", {run['answer_only']:,} of them with answers and no SQL"
     return f"{rule}; {questions}; {'databases and test suites' if run['suites'] else 'databases'}"
@@ -368,9 +376,17 @@ def _list_notes(summary: Record) -> Iterator[str]:
     for one in systems:
         if one["without_prediction"]:
             of = f"{one['name']}: " if len(systems) > 1 else ""
-            yield f"{of}{len(one['without_prediction']):,} questions without a prediction"
+            without = spell_count(len(one["without_prediction"]), "question")
+            yield f"{of}{without} without a prediction"
     left_out: Counter[str] = Counter()
     for one in systems:
         left_out.update(one["left_out"])
     if left_out:
-        yield f"{left_out.total():,} predictions of other questions{list_counts(left_out)}"
+        predictions = spell_count(left_out.total(), "prediction")
+        yield f"{predictions} of other questions{list_counts(left_out)}"
+
+
+if __name__ == "__main__":
+    from answerkey.command import main
+
+    sys.exit(main(["evaluate", *sys.argv[1:]]))

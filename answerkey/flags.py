@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.base.errors import Reason
+from answerkey.base.errors import Reason, tell_errors
 
 EXCLUDE, FLAG = "exclude", "flag"
 
@@ -283,4 +283,5 @@ def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
 
 if __name__ == "__main__":
     counted = Path("data/flag_precision.json").read_text(encoding="utf-8")
-    print("\n".join(list_flags(json.loads(counted))))
+    with tell_errors("answerkey.flags"):
+        print("\n".join(list_flags(json.loads(counted))))

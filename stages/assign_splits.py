@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import start_log
+from answerkey.base.log import spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.corpus.splits import assign_splits
@@ -25,12 +25,15 @@ def main() -> None:
     questions = assign_splits(read_jsonl(QUESTIONS_PATH))
     if len(questions) < (min_questions or 0):
         raise InputError(
-            f"the corpus has {len(questions)} questions, and select_questions.targets.min_questions"
-            f" asks for {min_questions}: lower it, or set it to null"
+            f"the corpus has {spell_count(len(questions), 'question')}, and"
+            f" select_questions.targets.min_questions asks for {min_questions}: lower it, or set"
+            " it to null"
         )
     write_jsonl(SPLITS_PATH, questions)
     splits = Counter(question["split"] for question in questions)
-    log.info(f"{len(questions)} questions: {splits['train']} train, {splits['eval']} eval")
+    log.info(
+        f"{spell_count(len(questions), 'question')}: {splits['train']} train, {splits['eval']} eval"
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sqlglot
 
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import (
     DESCRIPTIONS,
@@ -73,12 +73,13 @@ def main() -> None:
     overdue = report_question(give_up(f"more than {limits.max_seconds} seconds"), Question(""))
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
     run = QueryRun(OUT, audit_task, overdue)
-    run.run(works, engine=execution.engine, workers=execution.workers)
+    databases = len(read_database_hashes(DATABASES))
+    run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
     flags = (flag for record in read_shards(OUT, run.names) for flag in record["flags"])
     counts = Counter(flag["code"] for flag in flags)
     log.info(
-        f"{len(run.names)} databases, {run.executed} queries audited,"
-        f" {counts.total()} flags{list_counts(counts)}"
+        f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')} audited,"
+        f" {spell_count(counts.total(), 'flag')}{list_counts(counts)}"
     )
 
 

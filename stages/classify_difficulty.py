@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
 from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
@@ -43,7 +43,7 @@ def main() -> None:
             yield {"question_id": question.question_id, "difficulty": difficulty}
 
     write_jsonl(INTERIM / DIFFICULTY, records())
-    log.info("%d questions by %s%s", counts.total(), rule.method, list_counts(counts))
+    log.info(f"{spell_count(counts.total(), 'question')} by {rule.method}{list_counts(counts)}")
 
 
 if __name__ == "__main__":

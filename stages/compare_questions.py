@@ -8,7 +8,7 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
@@ -50,7 +50,7 @@ def main() -> None:
 
     write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, join())))
     counts = Counter(one.code for found in shared.values() for one in found)
-    log.info("%d questions share something with others%s", len(shared), list_counts(counts))
+    log.info(f"{spell_count(len(shared), 'question')} related to others{list_counts(counts)}")
     if overlaps:
         log.info("%d overlap with held-out sets%s", overlaps.total(), list_counts(overlaps))
     for line in assessment.describe():

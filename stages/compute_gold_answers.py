@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from answerkey.base.errors import Reason
-from answerkey.base.log import list_counts, make_printable, start_log
+from answerkey.base.log import list_counts, make_printable, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import (
     hash_value,
@@ -74,7 +74,8 @@ def main() -> None:
     works = plan_works(limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
     run = QueryRun(OUT, execute_task, overdue)
-    run.run(works, engine=execution.engine, workers=execution.workers)
+    databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
+    run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
     reasons: Counter[str] = Counter()
     failures = []
     for name in run.names:
@@ -90,8 +91,10 @@ def main() -> None:
         log.warning(f"warning: and {len(failures) - most} more: execution.max_warnings is {most}")
     answers = reasons.pop("", 0)
     log.info(
-        f"{answers + reasons.total()} questions in {len(run.names)} databases, {run.executed}"
-        f" queries executed: {answers} answers, {reasons.total()} without{list_counts(reasons)}"
+        f"{spell_count(answers + reasons.total(), 'question')} in"
+        f" {spell_count(len(run.names), 'database')},"
+        f" {spell_count(run.executed, 'query')} executed:"
+        f" {spell_count(answers, 'answer')}, {reasons.total():,} without{list_counts(reasons)}"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 
-from answerkey.base.log import format_size, start_log
+from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
 from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
@@ -36,7 +36,8 @@ def main() -> None:
     write_jsonl(SCHEMAS_PATH, chain(read, unread))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(
-        f"{len(done.paths)} databases ({len(done.paths) - done.kept} made, {done.kept} kept),"
+        f"{spell_count(len(done.paths), 'database')}"
+        f" ({len(done.paths) - done.kept} made, {done.kept} kept),"
         f" {size}{f'; {len(done.unreadable)} unreadable' if done.unreadable else ''}"
     )
 

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import start_log
+from answerkey.base.log import spell_count, start_log
 from answerkey.base.params import run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_folder, write_json
 from answerkey.dataset import INTERIM, SUITES, read_classified
@@ -55,17 +55,14 @@ def main() -> None:
     errors = read_json(VALIDATION)["errors"]
     if errors:
         raise InputError(
-            f"{VALIDATION} lists {len(errors)} errors, expected none: run"
+            f"{VALIDATION} lists {spell_count(len(errors), 'error')}, expected none: run"
             " `dvc repro validate_dataset`"
         )
     with replace_folder(PRODUCT) as folder:
         sizes = write_product(SELECTION, CORPORA, folder)
         write_statistics()
-    log.info(
-        "%d questions: %s",
-        sum(sizes.values()),
-        ", ".join(f"{split} {size}" for split, size in sizes.items()),
-    )
+    splits = ", ".join(f"{split} {size:,}" for split, size in sizes.items())
+    log.info(f"{spell_count(sum(sizes.values()), 'question')}: {splits}")
 
 
 if __name__ == "__main__":

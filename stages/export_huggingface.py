@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from pathlib import Path
 
-from answerkey.base.log import format_size, start_log
+from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
 from answerkey.dataset import count_below
@@ -54,7 +54,8 @@ def main() -> None:
         if "eval" in facts.files:
             (folder / "eval.yaml").write_text(BENCHMARK, encoding="utf-8")
         size = sum(path.stat().st_size for path in folder.iterdir())
-    log.info("%d questions in %d tables, %s", facts.size, len(facts.tables), format_size(size))
+    tables = spell_count(len(facts.tables), "table")
+    log.info(f"{spell_count(facts.size, 'question')} in {tables}, {format_size(size)}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from answerkey.base.log import start_log
+from answerkey.base.log import spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_jsonl, write_json
 from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
@@ -44,12 +44,9 @@ def main() -> None:
             named_values=settings.named_values,
         )
     write_json(LENGTHS, lengths.summarize())
-    log.info(
-        "%d questions in %d formats: %s",
-        sum(counts.values()),
-        len([*TABLES, OPENENV, BROWSABLE]),
-        ", ".join(f"{split} {count}" for split, count in counts.items()),
-    )
+    splits = ", ".join(f"{split} {count:,}" for split, count in counts.items())
+    formats = len([*TABLES, OPENENV, BROWSABLE])
+    log.info(f"{spell_count(sum(counts.values()), 'question')} in {formats} formats: {splits}")
 
 
 if __name__ == "__main__":

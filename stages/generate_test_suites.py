@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
 
-from answerkey.base.log import start_log
+from answerkey.base.log import spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, read_jsonl
 from answerkey.evaluation.samples import choose_queries, read_rollouts
@@ -58,13 +58,16 @@ def main() -> None:
         SUITES,
         settings=settings,
         limits=limits,
+        databases=len(read_database_hashes(DATABASES)),
         engine=execution.engine,
         workers=execution.workers,
     )
     records = list(read_shards(OUT, names))
     scores = [record["mutation_score"]["suite"] for record in records if record["mutation_score"]]
-    done = len(names), made, len(records), fmean(scores or [0])
-    log.info("%d databases, suites of %d made; %d questions, mean mutation score %.3f", *done)
+    log.info(
+        f"{spell_count(len(names), 'database')}, suites of {made:,} made;"
+        f" {spell_count(len(records), 'question')}, mean mutation score {fmean(scores or [0]):.3f}"
+    )
 
 
 if __name__ == "__main__":

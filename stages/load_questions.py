@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_json, write_jsonl
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
@@ -45,7 +45,7 @@ def main() -> None:
     actions = Counter(note["action"] for note in notes if note)
     corrected = f"; {actions.total()} corrected{list_counts(actions)}" if actions else ""
     log.info(
-        f"{len(questions)} questions of {len(databases)} databases"
+        f"{spell_count(len(questions), 'question')} of {spell_count(len(databases), 'database')}"
         f" ({splits[TRAIN]} train, {splits[VALIDATION]} validation){corrected}"
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import sqlglot
 
 from answerkey.base.errors import Reason
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
@@ -53,16 +53,15 @@ def main() -> None:
     log = start_log("parse_gold_sql")
     (execution,) = read_params("execution")
     run = QueryRun(OUT, parse_task, OVERDUE)
-    works = plan_works(SchemaFile(SCHEMAS_PATH))
-    run.run(works, engine=execution.engine, workers=execution.workers)
+    schemas = SchemaFile(SCHEMAS_PATH)
+    works = plan_works(schemas)
+    run.run(works, databases=len(schemas), engine=execution.engine, workers=execution.workers)
     outcomes = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
     parsed = outcomes.pop("", 0)
     log.info(
-        "%d questions, %d queries parsed now: %d parsed%s",
-        parsed + outcomes.total(),
-        run.executed,
-        parsed,
-        list_counts(outcomes),
+        f"{spell_count(parsed + outcomes.total(), 'question')},"
+        f" {spell_count(run.executed, 'query')} parsed now:"
+        f" {parsed:,} parsed{list_counts(outcomes)}"
     )
 
 

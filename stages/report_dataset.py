@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
-from answerkey.base.log import format_size, start_log
+from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.dataset import EXCLUDED, SUITES, count_below
@@ -60,7 +60,8 @@ def main(*arguments: str) -> None:
     )
     with replace_file(OUT) as file:
         file.write(page)
-    log.info("%d of %d questions, %s", len(rows), counts["loaded"], format_size(len(page)))
+    questions = spell_count(counts["loaded"], "question")
+    log.info(f"{len(rows):,} of {questions}, {format_size(len(page))}")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.log import start_log
+from answerkey.base.log import show_progress, spell_count, start_log
 from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, write_json
 from answerkey.dataset import INTERIM, add_terms, join_stages
@@ -41,20 +41,25 @@ def main() -> None:
             for question, suite in join_stages(wanted=wanted)
             if suite and question.question_id in wanted
         )
-        for name, questions in groupby(asked, key=attrgetter("database_name")):
-            journal, workers = JOURNALS / f"{name}.jsonl", execution.workers or None
-            rates += score_rollouts(
-                rollouts, list(questions), FOLDERS, journal=journal, workers=workers
-            )
+        total, workers = len(wanted), execution.workers or None
+        with show_progress("rollouts", total=total, unit="questions") as advance:
+            for name, questions in groupby(asked, key=attrgetter("database_name")):
+                of_database, journal = list(questions), JOURNALS / f"{name}.jsonl"
+                rates += score_rollouts(
+                    rollouts, of_database, FOLDERS, journal=journal, workers=workers
+                )
+                advance(len(of_database))
     write_json(OUT, rates)
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return
-    log.info("%d rollouts of %d questions", sum(rate["total"] for rate in rates), len(rates))
+    total = spell_count(sum(rate["total"] for rate in rates), "rollout")
+    log.info(f"{total} of {spell_count(len(rates), 'question')}")
     if few := len(rollouts) - len(wanted):
-        log.info("%d questions have fewer than %d rollouts", few, settings.min_rollouts)
+        least = spell_count(settings.min_rollouts, "rollout")
+        log.info(f"{spell_count(few, 'question')} with fewer than {least}")
     if others := len(wanted) - len(rates):
-        log.info("%d question_ids are of no question here that has an answer", others)
+        log.info(f"{spell_count(others, 'question_id')} of no question here that has an answer")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import (
     read_database_hashes,
@@ -51,10 +51,10 @@ def main(*arguments: str) -> None:
         write_json(folder / "summary.json", summary)
     reasons = Counter(chosen["reason"].dropna())
     size, usable, lifts = summary["size"], summary["usable"], ", ".join(summary["lifts"])
-    log.info("%d of %d questions%s", size, len(chosen), list_counts(reasons))
+    log.info(f"{size:,} of {spell_count(len(chosen), 'question')}{list_counts(reasons)}")
     if 2 * size < usable:
-        words = "the targets take %d of %d usable questions; all %d without %s"
-        log.warning(words, size, usable, usable, lifts)
+        questions = spell_count(usable, "usable question")
+        log.warning(f"the targets take {size:,} of {questions}; all {usable:,} without {lifts}")
     log.info("selected of usable:\n%s", tabulate(summary))
 
 

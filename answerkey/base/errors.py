@@ -21,6 +21,10 @@ _NEXT_STEPS = {
 }
 
 
+# Of a process that the signals SIGINT and SIGPIPE end.
+_INTERRUPTED, _READER_LEFT = 130, 141
+
+
 class InputError(ValueError):
     """Something that a user can mend; the message says what, where, what was expected, and what to
     do next."""
@@ -51,9 +55,10 @@ done is kept
 
 
 @contextlib.contextmanager
-def tell_errors(name: str) -> Iterator[None]:
-    """Exit with status 1 and a message on stderr on what a user can mend; without a message if the
-    reader of standard output has left, as `head` does."""
+def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
+    """Exit with status 1 and a message on stderr on what a user can mend. Two other ends are no
+    errors, and have the status that shells give to them: 130 and one line on Ctrl-C; 141 and not a
+    word if the reader of standard output has left, as `head` does."""
     try:
         try:
             yield
@@ -61,12 +66,15 @@ def tell_errors(name: str) -> Iterator[None]:
             sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
-        sys.exit(1)
+        sys.exit(_READER_LEFT)
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted; run it again: what is done is kept", file=sys.stderr)
+        sys.exit(_INTERRUPTED)
     except Exception as error:
         message = explain_error(error)
         if message is None:
             raise
-        print(f"{name}: {message}", file=sys.stderr)
+        print(f"{name}: {label}{message}", file=sys.stderr)
         sys.exit(1)
 
 

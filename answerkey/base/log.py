@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 
@@ -29,6 +30,17 @@ def format_size(size_bytes: int) -> str:
             break
         size /= 1000
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+
+
+def spell_count(count: int, noun: str) -> str:
+    """
+    >>> spell_count(1, "database"), spell_count(0, "query"), spell_count(1200, "selected question")
+    ('1 database', '0 queries', '1,200 selected questions')
+    """
+    if count != 1:
+        ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
+        noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def list_counts(counts: Mapping[str, int]) -> str:
@@ -65,13 +77,32 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 Item = TypeVar("Item")
 
 
-def track_progress(
-    items: Iterable[Item], description: str, *, unit: str, total: int | None = None
-) -> Iterator[Item]:
-    """The same items, with a bar on stderr if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield from items
-        return
-    from tqdm import tqdm
+def _pass_over(count: int = 1) -> None:
+    pass
 
-    yield from tqdm(items, desc=description, unit=unit, total=total, leave=False)
+
+@contextmanager
+def show_progress(name: str | None, *, total: int, unit: str) -> Iterator[Callable[..., object]]:
+    """A function to call when one more is done, or so many; if stderr is a terminal, a bar there
+    says `parsed: 12 of 86 databases`. Without tqdm the total alone stands there, without a name
+    nothing. unit: a plural."""
+    if name is None or not sys.stderr.isatty():
+        yield _pass_over
+        return
+    try:
+        from tqdm import tqdm
+    except ModuleNotFoundError:
+        print(f"{name}: {total:,} {unit}", file=sys.stderr)
+        yield _pass_over
+        return
+    form = f"{{desc}}: {{n:,}} of {{total:,}} {unit} |{{bar}}| {{elapsed}}<{{remaining}}"
+    with tqdm(desc=name, total=total, leave=False, bar_format=form) as bar:
+        yield bar.update
+
+
+def track_progress(items: Iterable[Item], name: str, *, total: int, unit: str) -> Iterator[Item]:
+    """The same items, with a bar as that of `show_progress`."""
+    with show_progress(name, total=total, unit=unit) as advance:
+        for item in items:
+            yield item
+            advance()

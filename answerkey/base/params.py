@@ -5,6 +5,7 @@ before it starts. What each section may hold stands in `answerkey.sections`.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from operator import attrgetter
@@ -58,7 +59,7 @@ def load_params(path: Path = PARAMS_PATH) -> Params:
     from answerkey.sections.whole_file import Params
 
     if not path.is_file():
-        raise FileNotFoundError(f"No {path.absolute()}: run stages from the project's root")
+        raise FileNotFoundError(f"No {path.absolute()}: expected the root of the project")
     return check_value(Params, load_yaml(path), where=str(path))
 
 
@@ -97,7 +98,9 @@ def run_stage(main: Callable[..., None], *, has_options: bool = False) -> None:
     """
     module = sys.modules[main.__module__]
     name = Path(module.__file__).stem
-    with tell_errors(f"{name}: error"):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # see stages/__init__.py
+    with tell_errors(name, label="error: "):
         if has_options:
             main(*sys.argv[1:])
         else:

@@ -23,6 +23,7 @@ except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, on
     import json as orjson
 
 from answerkey.base.errors import InputError, Reason
+from answerkey.base.log import spell_count
 
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
 _NEXT_STEP = "it is the pipeline's own: `dvc repro` makes it again"
@@ -270,7 +271,10 @@ def read_exclusion(source: Mapping[str, Any]) -> tuple[Reason, str] | None:
         return Reason.EXCLUDED_BY_CURATOR, " ".join(words)
     answers = source["source"].get(ACCEPTED_ANSWERS)
     if answers is not None and not source["gold_sql"]:
-        return Reason.NO_GOLD_SQL, f"the corpus has no SQL for it, and {len(answers)} answers"
+        return (
+            Reason.NO_GOLD_SQL,
+            f"the corpus has no SQL for it, and {spell_count(len(answers), 'answer')}",
+        )
     return None
 
 

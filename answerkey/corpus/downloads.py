@@ -256,7 +256,7 @@ def _make(
     them."""
     fetch = functools.cache(functools.partial(fetch_file, limits=limits))
     errors: list[Exception] = []
-    for name in track_progress(sources, "download_databases", unit="database"):
+    for name in track_progress(sources, "databases", total=len(sources), unit="databases"):
         (origin, local), path = sources[name], paths[name]
         kind = origin["kind"]
         if kind in (ARCHIVE, FILES):

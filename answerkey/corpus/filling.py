@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import start_log, track_progress
+from answerkey.base.log import spell_count, start_log, track_progress
 from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
@@ -83,7 +83,7 @@ def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> 
     for question in read_source_questions(corpus, limits=limits):
         queries[question["database_name"]][question["gold_sql"]] = None
     count = 0
-    for db_id in track_progress(sorted(queries), "filling", unit="database"):
+    for db_id in track_progress(sorted(queries), "filling", total=len(queries), unit="databases"):
         places = corpus.databases.list_places(db_id)
         source = next((path for path in places if path.is_file()), None)
         if source is None:
@@ -105,7 +105,8 @@ def main(*arguments: str) -> None:
     (corpus,) = parse_corpora(options.corpus, entries)
     filled = fill_corpus(corpus, options.folder, rows=options.rows, limits=limits)
     place = f"corpora.{corpus.name}.databases"
-    start_log("filling").info(f"{filled} databases filled: set {place} to [{options.folder}]")
+    databases = spell_count(filled, "database")
+    start_log("filling").info(f"{databases} filled: set {place} to [{options.folder}]")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import list_counts, start_log
+from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.params import read_params
 from answerkey.base.records import list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
@@ -293,10 +293,11 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
         text = yaml.safe_dump(done.corrections, allow_unicode=True, sort_keys=False, width=100)
         with replace_file(path) as file:
             file.write(f"# Made by `answerkey import-corrections` of {source}.\n{text}".encode())
-        log.info(f"{path}: {len(done.corrections)} corrections")
+        log.info(f"{path}: {spell_count(len(done.corrections), 'correction')}")
     if done.verdicts:
         path = VERDICTS / f"{name}.jsonl"
-        log.info(f"{path}: {write_jsonl(path, done.verdicts)} verdicts")
+        log.info(f"{path}: {spell_count(write_jsonl(path, done.verdicts), 'verdict')}")
     for line in done.disputed[:_SHOWN]:
         log.info(f"disputed: {line}")
-    log.info(f"{done.counts.total()} rows{list_counts(done.counts)}; {len(done.disputed)} disputed")
+    rows = spell_count(done.counts.total(), "row")
+    log.info(f"{rows}{list_counts(done.counts)}; {len(done.disputed):,} disputed")

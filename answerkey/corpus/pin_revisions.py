@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import start_log
+from answerkey.base.log import spell_count, start_log
 from answerkey.base.params import PARAMS_PATH, read_params
 from answerkey.base.records import hash_file, replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora
@@ -98,5 +98,5 @@ def pin_corpora(names: list[str]) -> None:
     with replace_file(PARAMS_PATH) as file:
         file.write(edited.encode())
     for keys, value in changes.items():
-        words = f"{len(value)} checksums" if isinstance(value, dict) else value
+        words = spell_count(len(value), "checksum") if isinstance(value, dict) else value
         log.info(f"{PARAMS_PATH}: {'.'.join(keys)}: {words}")

@@ -28,6 +28,7 @@ from openenv.core.env_server import Action, Environment, Observation, State, cre
 from pydantic import BaseModel, Json, JsonValue, NonNegativeInt, ValidationError
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
+from answerkey.base.log import spell_count
 from answerkey.environments.questions import explain_query, list_terms, load_questions, run_sql
 from answerkey.reward import RewardPool
 
@@ -111,7 +112,9 @@ class Episodes:
             while self._is_full(episode) and aside:
                 self._drop(aside.pop(0))
             if self._is_full(episode):
-                raise HTTPException(503, f"No room: {len(self._open)} episodes are played")
+                raise HTTPException(
+                    503, f"No room: {spell_count(len(self._open), 'episode')} in play"
+                )
             self._open[name] = episode
             self._bytes += len(episode.line)
 

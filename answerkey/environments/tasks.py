@@ -23,6 +23,7 @@ from typing import Any
 
 import answerkey
 from answerkey.base.errors import tell_errors
+from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
 from answerkey.environments.questions import EXPORTS, list_terms, load_questions, read_terms
@@ -138,7 +139,7 @@ def main() -> None:
         pool = RewardPool(**folders)
         for question in chosen:
             write_harbor_task(question, pool, arguments.out / name_task(question.question_id))
-    print(f"{len(chosen)} tasks in {arguments.out}")
+    print(f"{spell_count(len(chosen), 'task')} in {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.base.records import EVAL, SPLITS, read_json, read_jsonl, read_lines
 from answerkey.dataset import (
     EXCLUDED,
@@ -163,8 +164,8 @@ def _read_in_order(
             lines.pop()
         if len(lines) != count:
             raise InputError(
-                f"{path}: expected {count:,} lines, one for each question of {file} of corpus"
-                f" {corpus}, found {len(lines) - (not lines[-1]):,}"
+                f"{path}: expected {spell_count(count, 'line')}, one for each question of {file}"
+                f" of corpus {corpus}, found {len(lines) - (not lines[-1]):,}"
             )
         databases = {one.database_name for one in dataset.questions.values()}
         found = _cut_databases(lines, asked, databases)

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.base.log import show_progress
 from answerkey.dataset import Question, Record, list_reward_terms
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
@@ -100,11 +100,13 @@ def score_predictions(
     journal: Path,
     rule: str | None = None,
     workers: int | None = None,
+    name: str | None = None,
 ) -> list[Score]:
     """The score of each prediction, in their order.
 
     rule: by its name, in place of that of the questions.
     journal: the file of what was scored before, which is read first and added to.
+    name: of what is scored, for a bar; None: without one.
 
     Raises:
         FileNotFoundError: if a database is missing.
@@ -120,11 +122,15 @@ def score_predictions(
     known = _read_journal(kept)
     waiting = [place for place, key in enumerate(keys) if key not in known]
     journal.parent.mkdir(parents=True, exist_ok=True)
-    with Pool(workers) as pool, journal.open("a", encoding="utf-8") as file:
+    with (
+        Pool(workers) as pool,
+        journal.open("a", encoding="utf-8") as file,
+        show_progress(name, total=len(jobs), unit="predictions") as advance,
+    ):
+        advance(len(jobs) - len(waiting))
         if kept and not kept.endswith(b"\n"):
             print(file=file)  # behind a line that a killed run did not finish
         for start in range(0, len(waiting), _AT_ONCE):
-            _show_progress(len(jobs) - len(waiting) + start, len(jobs))
             places = waiting[start : start + _AT_ONCE]
             for place, outcome in zip(
                 places, _explain(pool, [jobs[place] for place in places]), strict=True
@@ -132,7 +138,7 @@ def score_predictions(
                 known[keys[place]] = outcome
                 print(json.dumps({"key": keys[place], **outcome}), file=file)
             file.flush()
-    _show_progress(len(jobs), len(jobs))
+            advance(len(places))
     return [
         Score(prediction.question_id, prediction.sample, prediction.sql, **known[key])
         for prediction, key in zip(predictions, keys, strict=True)
@@ -221,12 +227,6 @@ def _read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
             if isinstance(record, dict) and needed <= record.keys() <= {"key", *Score._fields}:
                 known[str(record.pop("key"))] = record
     return known
-
-
-def _show_progress(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        end = "\n" if done == total else ""
-        print(f"\r{done:,} of {total:,} predictions scored", end=end, file=sys.stderr, flush=True)
 
 
 # Rollouts: what models answered.

@@ -223,12 +223,13 @@ def make_croissant(facts: CardFacts) -> Record:
     """The metadata: a file object and a record set for each Parquet file."""
     columns = {**dict.fromkeys(facts.files, COLUMNS), **PACKED_COLUMNS}
     names, ending = " and ".join(facts.corpora), "us" if len(facts.corpora) == 1 else "ora"
+    plural = "" if facts.size == 1 else "s"
     return {
         "@context": dict(sorted(_CONTEXT.items())),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": "-".join(["answerkey", *facts.corpora]),
-        "description": f"{NAME}: {facts.size} questions of the corp{ending} {names}.",
+        "description": f"{NAME}: {facts.size} question{plural} of the corp{ending} {names}.",
         "license": facts.license,
         "citeAs": facts.bibtex,
         "version": facts.version,

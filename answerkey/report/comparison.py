@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.base.records import SPLITS, encode_json, read_json, read_jsonl
 
 PRODUCT = Path("data/questions")
@@ -94,9 +95,9 @@ def describe_changes(then: Run, now: Run) -> Iterator[str]:
     left_out = sorted(then.reasons.keys() & now.reasons.keys())
     others = [key for key in left_out if then.reasons[key] != now.reasons[key]]
     yield (
-        f"{len(then.questions):,} questions then, {len(now.questions):,} now: {len(came):,} came,"
-        f" {len(went):,} went, {len(changed):,} changed, {len(others):,} are left out for another"
-        " reason"
+        f"{spell_count(len(then.questions), 'question')} then, {len(now.questions):,} now:"
+        f" {len(came):,} came, {len(went):,} went, {len(changed):,} changed,"
+        f" {len(others):,} left out for another reason"
     )
     for key in came:
         yield f"came: {key} (was {then.reasons.get(key, 'not there')}) {_quote_text(now, key)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from answerkey.base.errors import Reason
+from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.flags import EXPLANATIONS
 from answerkey.report.questions import pick_examples
@@ -113,7 +114,7 @@ def make_chart(title: str, counts: Mapping[str, int]) -> Record:
     most = max((count for _, count in bars), default=1)
     if len(bars) > _MOST_BARS:
         rest = bars[_MOST_BARS - 1 :]
-        others = (f"{len(rest)} others", sum(count for _, count in rest))
+        others = (spell_count(len(rest), "other"), sum(count for _, count in rest))
         bars = [*bars[: _MOST_BARS - 1], others]
     return {"title": title, "bars": [(name, count, min(1.0, count / most)) for name, count in bars]}
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
 from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, choose_verdicts
@@ -285,15 +286,17 @@ class Assessment:
 
     def describe(self) -> list[str]:
         """Return the lines of the log, when all questions are known."""
-        lines = [f"{self._flagged} questions have a gold risk of {self._min_gold_risk:g} or more"]
+        flagged = spell_count(self._flagged, "question")
+        lines = [f"{flagged} with a gold risk of {self._min_gold_risk:g} or more"]
         here = [each for each in self._verdicts if each.database_name in self._databases]
         void = [verdict.where for verdict in here if verdict.key not in self._asked]
         if self._verdicts:
-            others = len(self._verdicts) - len(here)
-            lines.append(f"{len(here) - len(void)} verdicts, {others} verdicts of other databases")
+            others = spell_count(len(self._verdicts) - len(here), "verdict")
+            verdicts = spell_count(len(here) - len(void), "verdict")
+            lines.append(f"{verdicts}, {others} of other databases")
         if void:
             lines.append(
-                f"{len(void)} verdicts are void, since no question has their text and gold SQL now:"
-                f" {', '.join(void[:_NAMED])}"
+                f"{spell_count(len(void), 'void verdict')}, of texts and gold SQL that no question"
+                f" has now: {', '.join(void[:_NAMED])}"
             )
         return lines

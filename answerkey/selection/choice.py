@@ -14,7 +14,7 @@ from typing import BinaryIO
 import pandas as pd
 
 from answerkey.base.errors import InputError, Reason
-from answerkey.base.log import align, list_counts
+from answerkey.base.log import align, list_counts, spell_count
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,
@@ -116,9 +116,10 @@ def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame
     if summary["size"] < wanted:
         reasons = Counter(table["reason"].dropna())
         raise InputError(
-            f"select_questions.targets cannot be met: expected {wanted} questions or more;"
-            f" {describe(summary)}\n"
-            f"Not usable: {reasons.total()} of {len(table)} questions{list_counts(reasons)}"
+            f"select_questions.targets cannot be met: expected {spell_count(wanted, 'question')}"
+            f" or more; {describe(summary)}\n"
+            f"Not usable: {reasons.total():,} of {spell_count(len(table), 'question')}"
+            f"{list_counts(reasons)}"
         )
     rest = usable.index.difference(capped).difference(pick(ordered, taken, targets))
     cells = summary["cells"]
@@ -195,9 +196,10 @@ def describe(summary: Record) -> str:
     train  5 of 7  0 of 7  0 of 7
     eval   0 of 0  0 of 0  0 of 0
     """
-    lines = [f"largest selection: {summary['size']} of {summary['usable']} usable questions"]
+    usable = spell_count(summary["usable"], "usable question")
+    lines = [f"largest selection: {summary['size']:,} of {usable}"]
     if summary["lifts"]:
-        lines.append(f"all {summary['usable']} without {', '.join(summary['lifts'])}")
+        lines.append(f"all {summary['usable']:,} without {', '.join(summary['lifts'])}")
     return "\n".join([*lines, tabulate(summary)])
 
 

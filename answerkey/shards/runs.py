@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import track_progress
+from answerkey.base.log import show_progress, spell_count, track_progress
 from answerkey.base.params import load_yaml
 from answerkey.base.records import (
     encode_json,
@@ -223,12 +223,22 @@ class QueryRun:
     executed: int = 0
     _shards: ShardDirectory = field(init=False)
     _pending: dict[str, _Pending] = field(default_factory=dict)
+    _advance: Callable[[], object] = field(init=False)
 
     def __post_init__(self) -> None:
         self._shards = ShardDirectory(self.out)
 
-    def run(self, works: Iterable[DatabaseWork], *, workers: int = 0, engine: str = LOCAL) -> None:
+    def run(
+        self,
+        works: Iterable[DatabaseWork],
+        *,
+        databases: int,
+        workers: int = 0,
+        engine: str = LOCAL,
+    ) -> None:
         """Bring all shards up to date; remove those of databases that are not among the works.
+
+        databases: how many there are, for the bar.
 
         Raises:
             InputError: naming the queries whose process ended also where it had nothing else to do;
@@ -236,14 +246,15 @@ class QueryRun:
         """
         lost = []
         results = map_tasks(self.function, self._plan(works), engine=engine, workers=workers)
-        with contextlib.closing(results):
-            for task, outcomes in track_progress(results, "executing", unit="task"):
+        progress = show_progress(self.out.name, total=databases, unit="databases")
+        with contextlib.closing(results), progress as self._advance:
+            for task, outcomes in results:
                 if isinstance(outcomes, Died):
                     lost += [task._replace(queries=(query,)) for query in task.queries]
                 else:
                     self._take(task, outcomes)
         ended = []
-        for task in track_progress(lost, "trying again", unit="query"):
+        for task in track_progress(lost, "trying again", total=len(lost), unit="queries"):
             outcomes = run_alone(self.function, task)
             if outcomes == Died(OVERDUE_STATUS):
                 outcomes = [self.overdue]
@@ -259,6 +270,7 @@ class QueryRun:
         for work in works:
             self.names.append(work.database_name)
             if self._shards.is_fresh(work.database_name, work.key):
+                self._advance()
                 continue
             asked = (query for name, query in work.questions if name not in work.known)
             distinct = list(dict.fromkeys(asked))
@@ -286,6 +298,7 @@ class QueryRun:
             for question_id, query in work.questions
         )
         self._shards.write_shard(work.database_name, work.key, records)
+        self._advance()
 
     def _describe_end(self, task: Task, died: Died) -> str:
         questions = self._pending[task.database_name].work.questions
@@ -296,8 +309,8 @@ class QueryRun:
 def _explain_ends(ended: list[str]) -> str:
     return "\n".join(
         [
-            f"The process of {len(ended)} queries ended before they did, also where each had one"
-            " for itself:",
+            f"The process of {spell_count(len(ended), 'query')} ended before it did, also where it"
+            " had nothing else to do:",
             *ended,
             "Nothing is recorded of them, and the other databases are kept. If memory was short"
             " (signal 9, out of memory), make room or set execution.workers in params.yaml to"

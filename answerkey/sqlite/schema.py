@@ -232,6 +232,9 @@ class SchemaFile:
         lines = path.read_bytes().splitlines()
         self._lines = {json.loads(line)["database_name"]: line for line in lines}
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     def read_tables(self, name: str) -> list[dict[str, Any]]:
         """The tables of a database as `encode_schema` wrote them."""
         return json.loads(self._lines[name])["tables"]

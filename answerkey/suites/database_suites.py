@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import sqlglot
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import track_progress
+from answerkey.base.log import show_progress
 from answerkey.base.records import hash_file, hash_value, replace_folder, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
@@ -513,11 +513,14 @@ def run_suites(
     *,
     settings: SuiteSettings,
     limits: Limits,
+    databases: int,
     engine: str,
     workers: int,
 ) -> tuple[list[str], int]:
     """Bring the suites of all databases up to date, in `folder`, and remove those of others: the
     names of the databases, and of how many the suites were made.
+
+    databases: how many there are, for the bar.
 
     Raises:
         InputError: naming the database whose process ended.
@@ -531,11 +534,17 @@ def run_suites(
             keys[task.name] = key
             if not (shards.is_fresh(task.name, key) and _is_whole(shards, folder, task.name)):
                 yield task
+            else:
+                advance()
 
     work = partial(_work, settings=settings, limits=limits)
     count = 0
-    with closing(map_tasks(work, list_stale(), engine=engine, workers=workers)) as results:
-        for task, made in track_progress(results, "generating", unit="database"):
+    progress = show_progress("test_suites", total=databases, unit="databases")
+    with (
+        progress as advance,
+        closing(map_tasks(work, list_stale(), engine=engine, workers=workers)) as results,
+    ):
+        for task, made in results:
             if isinstance(made, Died):
                 raise InputError(f"{task.name}: the process that made its suites ended: {made}")
             if made.problem is not None:
@@ -543,6 +552,7 @@ def run_suites(
             _write_databases(find_inside(folder, task.name), made.files)
             shards.write_shard(task.name, keys[task.name], made.records)
             count += 1
+            advance()
     shards.keep_only(keys)
     _keep_only(folder, keys)
     return list(keys), count

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.log import spell_count
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,
@@ -37,7 +38,8 @@ class ValidationError(Exception):
     """A dataset that failed; the message counts the errors and lists every one."""
 
     def __init__(self, errors: list[str]) -> None:
-        super().__init__("\n".join([f"Validation failed with {len(errors)} errors", *errors]))
+        failed = f"Validation failed with {spell_count(len(errors), 'error')}"
+        super().__init__("\n".join([failed, *errors]))
         self.errors = errors
 
 

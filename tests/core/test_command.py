@@ -69,7 +69,9 @@ def test_verb_that_lacks_a_package_names_the_extra(name: str, tmp_path: Path) ->
     )
     extra = "completion" if name == "completion" else "pipeline"
     assert done.returncode == 1
-    words = rf"answerkey {name}: it needs \w+: pip install 'answerkey\[{extra}\]'\n"
+    words = (
+        rf"answerkey {name}: it needs \w+: in a clone of Answerkey, pip install '\.\[{extra}\]'\n"
+    )
     assert re.fullmatch(words, done.stderr), done.stderr
 
 
@@ -97,7 +99,7 @@ def test_predictions_are_scored_without_any_package(
     done = start_bare(code, inside.folder)
     assert done.returncode == 0, done.stderr
     if name == "evaluate":
-        assert done.stderr == "No page: pip install 'answerkey[evaluate]'\n"
+        assert done.stderr == "No page: in a clone of Answerkey, pip install '.[evaluate]'\n"
         assert done.stdout.splitlines()[2].split()[:2] == ["all", str(len(questions))]
         return
     first, *others = map(json.loads, done.stdout.splitlines())
@@ -298,7 +300,11 @@ def drop_line(path: str) -> Callable[[], None]:
 INTERIM = "data/interim"
 TARGETS = "select_questions.targets"
 MISTAKES = {
-    "no params": ("assign_splits", remove("params.yaml"), "No .*/params.yaml: run stages from the"),
+    "no params": (
+        "assign_splits",
+        remove("params.yaml"),
+        "No .*/params.yaml: expected the root of the",
+    ),
     "typo in a key": (
         "assign_splits",
         change("select_questions.policy", {}),
@@ -380,14 +386,3 @@ def test_fault_of_ours_keeps_its_traceback(folder: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback (most recent call last):\n")
     assert done.stderr.endswith("KeyError: 'database_name'\n")
-
-
-@pytest.mark.parametrize(
-    "command", [("stages.select_questions", "--policies"), ("answerkey.command", "explain")]
-)
-def test_reader_that_leaves_is_told_nothing(command: tuple[str, ...], folder: Path) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = start("-m", *command, folder=folder, stdout=writing)
-    os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")

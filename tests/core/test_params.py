@@ -54,7 +54,7 @@ def test_values_come_in_the_order_asked_for(tmp_path):
 
 def test_missing_file_says_where_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=f"No {tmp_path}/params.yaml: run stages from"):
+    with pytest.raises(FileNotFoundError, match=f"No {tmp_path}/params.yaml: expected the root"):
         read_params("corpus")
 
 

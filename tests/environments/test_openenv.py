@@ -154,7 +154,7 @@ def test_episodes_that_nobody_plays_are_bounded_by_number_and_by_size(
             assert played.step(Query(sql="SELECT 1")).text == "[[1]]"
             third, fourth = (TextToSql(pool, episodes=episodes) for _ in range(2))
             third.reset(**lines[0])
-            with pytest.raises(HTTPException, match="No room: 3 episodes are played"):
+            with pytest.raises(HTTPException, match="No room: 3 episodes in play"):
                 fourth.reset(**lines[0])
 
 

@@ -39,7 +39,7 @@ def test_every_question_is_told_once():
     then = Run({"a": make_question("a"), "b": make_question("b")}, {"c": "x", "d": "y", "e": "z"})
     now = Run({"a": make_question("a"), "c": make_question("c")}, {"d": "w", "e": "z"})
     lines = list(describe_changes(then, now))
-    assert lines[0].endswith("1 came, 1 went, 0 changed, 1 are left out for another reason")
+    assert lines[0].endswith("1 came, 1 went, 0 changed, 1 left out for another reason")
     assert lines[1:] == [
         'came: c (was x) "c?"',
         'went: b (is not there) "b?"',
@@ -98,7 +98,7 @@ def test_run_of_a_revision_is_read_from_the_cache(project):
     before = run(project, "git", "status", "--porcelain").stdout
     assert compare(project, "HEAD~1").splitlines() == [
         "Against HEAD~1:",
-        "1 questions then, 2 now: 1 came, 0 went, 1 changed, 0 are left out for another reason",
+        "1 question then, 2 now: 1 came, 0 went, 1 changed, 0 left out for another reason",
         'came: b (was sql_error) "b?"',
         'changed: a "a?"',
         "  gold_answer: 1 -> 2",

@@ -204,7 +204,7 @@ def test_risk_from_the_threshold_on_is_a_flag():
     assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "paraphrase_of", "gold_risk"])
     signs = [{"code": "cross_join", "precision": 0.802}]
     assert found.flags[-1]["evidence"] == {"risk": 0.802, "base": 0.1, "flags": signs}
-    assert lines == ["1 questions have a gold risk of 0.802 or more"]
+    assert lines == ["1 question with a gold risk of 0.802 or more"]
     below, _ = assess(question, min_gold_risk=0.803)
     assert (below.gold_risk, below.flags) == (0.802, question.flags)
 
@@ -226,7 +226,7 @@ def test_verdict_goes_before_what_flags_say(verdict, risk):
     found, lines = assess(ask(flags=[CROSS_FLAG]), judge(verdict))
     assert (found.gold_risk, codes(found)) == (risk, ["cross_join", f"judged_{verdict}"])
     assert found.flags[1]["evidence"]["source"] == "person:kim"
-    assert lines[1:] == ["1 verdicts, 0 verdicts of other databases"]
+    assert lines[1:] == ["1 verdict, 0 verdicts of other databases"]
 
 
 def test_verdict_about_other_gold_is_void_and_said_so():
@@ -234,11 +234,10 @@ def test_verdict_about_other_gold_is_void_and_said_so():
     assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "gold_risk"])
     assert lines[1:] == [
         "0 verdicts, 0 verdicts of other databases",
-        "1 verdicts are void, since no question has their text and gold SQL now:"
-        " data/verdicts/kim.jsonl:1",
+        "1 void verdict, of texts and gold SQL that no question has now: data/verdicts/kim.jsonl:1",
     ]
 
 
 def test_verdict_about_a_database_that_is_not_here_is_not_void():
     _, lines = assess(ask(), judge("right", database_name="planes"))
-    assert lines[1:] == ["0 verdicts, 1 verdicts of other databases"]
+    assert lines[1:] == ["0 verdicts, 1 verdict of other databases"]

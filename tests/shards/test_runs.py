@@ -66,7 +66,7 @@ class Runner:
     def run(self, databases, *, workers=1, key="key", function=answer):
         self.notes.write_text("")
         run = QueryRun(self.folder / "out", function, OVERDUE)
-        run.run(self.works(databases, key), workers=workers)
+        run.run(self.works(databases, key), databases=len(databases), workers=workers)
         return run
 
     def works(self, databases, key):
@@ -181,7 +181,7 @@ def test_question_whose_outcome_is_known_executes_nothing(world):
     world.notes.write_text("")
     [work] = world.works({"car": ["a", "kill", "b"]}, "key")
     run = QueryRun(world.folder / "out", answer, OVERDUE)
-    run.run([work._replace(known={"car_1": {"reason": "excluded"}})], workers=1)
+    run.run([work._replace(known={"car_1": {"reason": "excluded"}})], databases=1, workers=1)
     assert world.shard("car") == [
         {"question_id": "car_0", "answer": "A"},
         {"question_id": "car_1", "reason": "excluded"},

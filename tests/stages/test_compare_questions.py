@@ -179,8 +179,8 @@ def test_risk_and_verdicts_reach_the_product(
     assert read_risks(risky, "audit") == {"0": (0.0, ["latent_tie", "judged_right"])}
     assert read_risks(risky, "excluded") == {"1": (0.802, ["latent_tie", "gold_risk"])}
     said = capsys.readouterr().err
-    assert "compare_questions: 1 questions have a gold risk of 0.7 or more\n" in said
-    assert "compare_questions: 1 verdicts, 0 verdicts of other databases\n" in said
+    assert "compare_questions: 1 question with a gold risk of 0.7 or more\n" in said
+    assert "compare_questions: 1 verdict, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
     found = read_risks(risky, "excluded")
@@ -188,7 +188,7 @@ def test_risk_and_verdicts_reach_the_product(
     write_verdict(risky, "right", "SELECT 2")
     risky.run_from("compare_questions")
     assert read_risks(risky, "excluded")["0"] == found["1"]
-    assert "1 verdicts are void" in capsys.readouterr().err
+    assert "1 void verdict" in capsys.readouterr().err
 
 
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:

@@ -328,7 +328,7 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
     write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
     run = QueryRun(OUT, parse_task, parse_gold_sql.OVERDUE)
-    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), workers=1)
+    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), databases=1, workers=1)
     records = read_shards(OUT, run.names)
     reasons = [record.get("reason") for record in records]
     assert reasons == [None, "too_complex", "unparsable_sql", None]

@@ -81,8 +81,8 @@ def test_rollouts_become_counts_by_question_and_model(world, capsys):
     ]
     assert capsys.readouterr().err.splitlines() == [
         "score_rollouts: 8 rollouts of 3 questions",
-        "score_rollouts: 1 questions have fewer than 2 rollouts",
-        "score_rollouts: 2 question_ids are of no question here that has an answer",
+        "score_rollouts: 1 question with fewer than 2 rollouts",
+        "score_rollouts: 2 question_ids of no question here that has an answer",
     ]
 
 

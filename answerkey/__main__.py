@@ -1,0 +1,7 @@
+"""`python -m answerkey` is the command `answerkey`."""
+
+import sys
+
+from answerkey.command import main
+
+sys.exit(main())
