@@ -339,9 +339,9 @@ def describe(summary: Record) -> str:
 def _describe_run(run: Record) -> str:
     rules = [f"{name} ({count:,})" for name, count in run["rules"].items()]
     rule = f"rules {', '.join(rules)}" if len(rules) > 1 else f"rule {next(iter(run['rules']))}"
-    questions = spell_count(run["questions"], "selected question")
+    questions = spell_count(run["questions"], "selected question", ",")
     if run["selected"] < run["questions"]:
-        questions = spell_count(run["questions"], "usable question")
+        questions = spell_count(run["questions"], "usable question", ",")
         questions += f", {run['selected']:,} of them selected"
     if run["answer_only"]:
         questions += f", {run['answer_only']:,} of them with answers and no SQL"
@@ -376,17 +376,18 @@ def _list_notes(summary: Record) -> Iterator[str]:
     for one in systems:
         if one["without_prediction"]:
             of = f"{one['name']}: " if len(systems) > 1 else ""
-            without = spell_count(len(one["without_prediction"]), "question")
+            without = spell_count(len(one["without_prediction"]), "question", ",")
             yield f"{of}{without} without a prediction"
     left_out: Counter[str] = Counter()
     for one in systems:
         left_out.update(one["left_out"])
     if left_out:
-        predictions = spell_count(left_out.total(), "prediction")
+        predictions = spell_count(left_out.total(), "prediction", ",")
         yield f"{predictions} of other questions{list_counts(left_out)}"
 
 
 if __name__ == "__main__":
-    from answerkey.command import main
+    import runpy
 
-    sys.exit(main(["evaluate", *sys.argv[1:]]))
+    sys.argv.insert(1, "evaluate")
+    runpy.run_module("answerkey", run_name="__main__", alter_sys=True)

@@ -36,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 SAMPLE = ROOT / "data" / "sample"
 HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
 SUITES = "generate_test_suites"  # the plain flow has nothing like it
-EXECUTED = re.compile(r"(\d+) queries (?:executed|audited)")
+EXECUTED = re.compile(r"(\d+) quer(?:y|ies) (?:executed|audited)")
 
 Line = tuple[str, ...]
 

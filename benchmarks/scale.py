@@ -39,7 +39,7 @@ TARGETS = tuple(
     f"select_questions.targets.{name}" for name in ("difficulty_shares", "eval_share", "tolerance")
 )
 CODE = ("answerkey/", "stages/")
-EXECUTED = re.compile(r"(\d+) queries (?:executed|audited)")
+EXECUTED = re.compile(r"(\d+) quer(?:y|ies) (?:executed|audited)")
 LIMIT = resource.RLIMIT_DATA  # libraries reserve more address space than they ever use
 
 

@@ -90,12 +90,10 @@ def main() -> None:
     if most and len(failures) > most:
         log.warning(f"warning: and {len(failures) - most} more: execution.max_warnings is {most}")
     answers = reasons.pop("", 0)
-    log.info(
-        f"{spell_count(answers + reasons.total(), 'question')} in"
-        f" {spell_count(len(run.names), 'database')},"
-        f" {spell_count(run.executed, 'query')} executed:"
-        f" {spell_count(answers, 'answer')}, {reasons.total():,} without{list_counts(reasons)}"
-    )
+    questions = spell_count(answers + reasons.total(), "question")
+    done = f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')}"
+    found = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
+    log.info(f"{questions} in {done} executed: {found}")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def main() -> None:
     with replace_folder(PRODUCT) as folder:
         sizes = write_product(SELECTION, CORPORA, folder)
         write_statistics()
-    splits = ", ".join(f"{split} {size:,}" for split, size in sizes.items())
+    splits = ", ".join(f"{split} {size}" for split, size in sizes.items())
     log.info(f"{spell_count(sum(sizes.values()), 'question')}: {splits}")
 
 

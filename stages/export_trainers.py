@@ -44,7 +44,7 @@ def main() -> None:
             named_values=settings.named_values,
         )
     write_json(LENGTHS, lengths.summarize())
-    splits = ", ".join(f"{split} {count:,}" for split, count in counts.items())
+    splits = ", ".join(f"{split} {count}" for split, count in counts.items())
     formats = len([*TABLES, OPENENV, BROWSABLE])
     log.info(f"{spell_count(sum(counts.values()), 'question')} in {formats} formats: {splits}")
 

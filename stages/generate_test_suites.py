@@ -65,7 +65,7 @@ def main() -> None:
     records = list(read_shards(OUT, names))
     scores = [record["mutation_score"]["suite"] for record in records if record["mutation_score"]]
     log.info(
-        f"{spell_count(len(names), 'database')}, suites of {made:,} made;"
+        f"{spell_count(len(names), 'database')}, suites of {made} made;"
         f" {spell_count(len(records), 'question')}, mean mutation score {fmean(scores or [0]):.3f}"
     )
 

@@ -61,7 +61,7 @@ def main() -> None:
     log.info(
         f"{spell_count(parsed + outcomes.total(), 'question')},"
         f" {spell_count(run.executed, 'query')} parsed now:"
-        f" {parsed:,} parsed{list_counts(outcomes)}"
+        f" {parsed} parsed{list_counts(outcomes)}"
     )
 
 

@@ -61,7 +61,7 @@ def main(*arguments: str) -> None:
     with replace_file(OUT) as file:
         file.write(page)
     questions = spell_count(counts["loaded"], "question")
-    log.info(f"{len(rows):,} of {questions}, {format_size(len(page))}")
+    log.info(f"{len(rows)} of {questions}, {format_size(len(page))}")
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def main(*arguments: str) -> None:
         write_json(folder / "summary.json", summary)
     reasons = Counter(chosen["reason"].dropna())
     size, usable, lifts = summary["size"], summary["usable"], ", ".join(summary["lifts"])
-    log.info(f"{size:,} of {spell_count(len(chosen), 'question')}{list_counts(reasons)}")
+    log.info(f"{size} of {spell_count(len(chosen), 'question')}{list_counts(reasons)}")
     if 2 * size < usable:
         questions = spell_count(usable, "usable question")
-        log.warning(f"the targets take {size:,} of {questions}; all {usable:,} without {lifts}")
+        log.warning(f"the targets take {size} of {questions}; all {usable} without {lifts}")
     log.info("selected of usable:\n%s", tabulate(summary))
 
 

@@ -32,15 +32,15 @@ def format_size(size_bytes: int) -> str:
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
 
 
-def spell_count(count: int, noun: str) -> str:
+def spell_count(count: int, noun: str, form: str = "") -> str:
     """
-    >>> spell_count(1, "database"), spell_count(0, "query"), spell_count(1200, "selected question")
-    ('1 database', '0 queries', '1,200 selected questions')
+    >>> spell_count(1, "database"), spell_count(0, "query"), spell_count(1200, "question", ",")
+    ('1 database', '0 queries', '1,200 questions')
     """
     if count != 1:
         ends_in_y = noun.endswith("y") and noun[-2] not in "aeiou"
         noun = f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
-    return f"{count:,} {noun}"
+    return f"{count:{form}} {noun}"
 
 
 def list_counts(counts: Mapping[str, int]) -> str:

@@ -164,8 +164,8 @@ def _read_in_order(
             lines.pop()
         if len(lines) != count:
             raise InputError(
-                f"{path}: expected {spell_count(count, 'line')}, one for each question of {file}"
-                f" of corpus {corpus}, found {len(lines) - (not lines[-1]):,}"
+                f"{path}: expected {spell_count(count, 'line', ',')}, one for each question of"
+                f" {file} of corpus {corpus}, found {len(lines) - (not lines[-1]):,}"
             )
         databases = {one.database_name for one in dataset.questions.values()}
         found = _cut_databases(lines, asked, databases)

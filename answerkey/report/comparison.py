@@ -95,7 +95,7 @@ def describe_changes(then: Run, now: Run) -> Iterator[str]:
     left_out = sorted(then.reasons.keys() & now.reasons.keys())
     others = [key for key in left_out if then.reasons[key] != now.reasons[key]]
     yield (
-        f"{spell_count(len(then.questions), 'question')} then, {len(now.questions):,} now:"
+        f"{spell_count(len(then.questions), 'question', ',')} then, {len(now.questions):,} now:"
         f" {len(came):,} came, {len(went):,} went, {len(changed):,} changed,"
         f" {len(others):,} left out for another reason"
     )

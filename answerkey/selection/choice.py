@@ -118,7 +118,7 @@ def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame
         raise InputError(
             f"select_questions.targets cannot be met: expected {spell_count(wanted, 'question')}"
             f" or more; {describe(summary)}\n"
-            f"Not usable: {reasons.total():,} of {spell_count(len(table), 'question')}"
+            f"Not usable: {reasons.total()} of {spell_count(len(table), 'question')}"
             f"{list_counts(reasons)}"
         )
     rest = usable.index.difference(capped).difference(pick(ordered, taken, targets))
@@ -197,9 +197,9 @@ def describe(summary: Record) -> str:
     eval   0 of 0  0 of 0  0 of 0
     """
     usable = spell_count(summary["usable"], "usable question")
-    lines = [f"largest selection: {summary['size']:,} of {usable}"]
+    lines = [f"largest selection: {summary['size']} of {usable}"]
     if summary["lifts"]:
-        lines.append(f"all {summary['usable']:,} without {', '.join(summary['lifts'])}")
+        lines.append(f"all {summary['usable']} without {', '.join(summary['lifts'])}")
     return "\n".join([*lines, tabulate(summary)])
 
 

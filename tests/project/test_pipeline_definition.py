@@ -256,7 +256,11 @@ def test_picture_in_the_readme_has_the_arrows_that_do_not_follow_from_others() -
 
 
 # How stages say what they executed, parsed, audited and made.
-WORK = (r"(\d+) queries executed", r"(\d+) queries parsed", r"(\d+) queries audited")
+WORK = (
+    r"(\d+) quer(?:y|ies) executed",
+    r"(\d+) quer(?:y|ies) parsed",
+    r"(\d+) quer(?:y|ies) audited",
+)
 WORK += (r"suites of (\d+) made",)
 # What is changed, and to what.
 CODE = ("import annotations\n", "import annotations\n\nCHANGED = True\n")

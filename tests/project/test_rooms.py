@@ -17,12 +17,12 @@ from tests.shared.paths import ROOT, list_imports
 # What they may import besides, which needs the standard library alone, too.
 PLAIN = (
     *("answerkey.sqlite.files", "answerkey.base.errors", "answerkey.base.kinds"),
-    *("answerkey.base.records", "answerkey.dataset"),
+    *("answerkey.base.log", "answerkey.base.records", "answerkey.dataset"),
 )
 # All sections, to check params.yaml as a whole: what a stage reads of them is among its deps.
 CHECK = ("answerkey.base.params", "answerkey.sections.whole_file")
-# What these use if it is there (orjson), or to read a Parquet file alone.
-OPTIONAL = ("orjson", "pyarrow")
+# What these use if it is there (orjson, tqdm), or to read a Parquet file alone.
+OPTIONAL = ("orjson", "pyarrow", "tqdm")
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ SHARDS = ("gold_answers", "parsed", "audit", "test_suites")
 def count_work(said: str) -> list[int]:
     """How many queries were executed, parsed and audited, and of how many databases the suites
     were made, as the stages said."""
-    patterns = (r"queries executed", r"queries parsed now", r"queries audited")
+    patterns = (r"quer(?:y|ies) executed", r"quer(?:y|ies) parsed now", r"quer(?:y|ies) audited")
     counts = [re.search(rf" (\d+) {words}", said) for words in patterns]
     counts.append(re.search(r"suites of (\d+) made", said))
     return [int(count[1]) for count in counts]

@@ -62,8 +62,8 @@ def test_summary_tells_what_is_taken_of_what_there_is_also_of_corpora():
     assert summary["cells"]["train"]["hard"] == {"usable": 1236, "selected": 4}
     assert summary["corpora"]["train"]["bird"] == {"usable": 1242, "selected": 10}
     assert describe(summary) == (
-        "largest selection: 40 of 1,272 usable questions\n"
-        "all 1,272 without difficulty_shares, corpus_shares\n"
+        "largest selection: 40 of 1272 usable questions\n"
+        "all 1272 without difficulty_shares, corpus_shares\n"
         "split  easy    medium  hard       corpus bird  corpus spider\n"
         "train  8 of 8  8 of 8  4 of 1236  10 of 1242   10 of 10\n"
         "eval   8 of 8  8 of 8  4 of 4     10 of 10     10 of 10"

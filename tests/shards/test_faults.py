@@ -85,7 +85,7 @@ class Stage:
         assert self.process.returncode == 0, output
         summaries, others = [], []
         for line in output.splitlines():
-            found = re.search(r" (\d+) queries (?:executed|parsed|audited)", line)
+            found = re.search(r" (\d+) quer(?:y|ies) (?:executed|parsed|audited)", line)
             (summaries if found else others).append(found or line)
         # That a worker died, which may be told late, or that a query failed.
         assert all("(raylet)" in line or ": warning: " in line for line in others), output

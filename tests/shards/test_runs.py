@@ -348,7 +348,7 @@ def execute(folder: Path, code: Path, stage: str) -> int:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    return int(re.search(r" (\d+) queries (?:executed|parsed|audited)", done.stderr)[1])
+    return int(re.search(r" (\d+) quer(?:y|ies) (?:executed|parsed|audited)", done.stderr)[1])
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

@@ -87,7 +87,7 @@ def test_revision_that_is_no_commit_is_warned_about_once(world, tmp_path, monkey
         " and may be another one tomorrow: pin it with"
         " `answerkey pin spider`"
     )
-    assert summary.startswith("load_questions: 1 questions of 1 databases (1 train, 0 validation)")
+    assert summary.startswith("load_questions: 1 question of 1 database (1 train, 0 validation)")
 
 
 def test_stage_makes_what_is_missing_and_writes_the_schemas_of_all(world, capsys):
@@ -149,7 +149,7 @@ def test_every_question_ends_with_an_answer_or_a_reason_and_no_database_is_chang
         )
     ]
     assert capfd.readouterr().err == (
-        "compute_gold_answers: 4 questions in 1 databases, 4 queries executed: 1 answers, 3 without"
+        "compute_gold_answers: 4 questions in 1 database, 4 queries executed: 1 answer, 3 without"
         " (not_a_select 1, null_answer 1, sql_error 1)\n"
     )
     assert {path: hash_file(path) for path in folder.rglob("*") if path.is_file()} == before
@@ -160,7 +160,7 @@ def test_only_the_changed_database_executes(project, capfd):
     assert " 3 queries executed" in project.run(capfd)
     assert " 0 queries executed" in project.run(capfd)
     project.add("b", ["SELECT count(*) FROM ship"], sql=FLEET + "DELETE FROM ship WHERE id = 1;")
-    assert " 1 queries executed" in project.run(capfd)
+    assert " 1 query executed" in project.run(capfd)
     assert [record["gold_answer"] for record in project.shard("b")] == [1]
     project.add("a", ["SELECT 1", "SELECT 3"])
     assert " 2 queries executed" in project.run(capfd)
