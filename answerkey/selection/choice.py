@@ -230,11 +230,11 @@ def explain_choice(
     wanted, found = ", ".join(sorted(corpora)), ", ".join(sorted(set(table["corpus"])))
     if wanted != found:
         raise InputError(
-            f"The last run is of corpus {found} ({len(table)} questions), and params.yaml names"
-            f" {wanted}: run `dvc repro`, or set corpus to what it was"
+            f"The last run is of corpus {found} ({spell_count(len(table), 'question')}), and"
+            f" params.yaml names {wanted}: run `dvc repro`, or set corpus to what it was"
         )
     usable = table[table["reason"].isna()]
-    told = [f"corpus {found}: {len(table)} questions"]
+    told = [f"corpus {found}: {spell_count(len(table), 'question')}"]
     for other in [rule, *list_neighbours(rule, usable, targets)]:
         rows = list(usable.itertuples())
         cuts = find_cuts(rows, targets.difficulty_shares) if other.method == RANK else None
@@ -263,8 +263,9 @@ def explain_suites(scores: Sequence[float | None], min_mutation_score: float) ->
     own = count(min_mutation_score)
     others = [bar for bar in _OTHER_BARS if bar != min_mutation_score]
     return (
-        f"min_mutation_score {min_mutation_score}: {own} of {len(scores)} usable questions to train"
-        f" on {'stays' if own == 1 else 'stay'} out of what rewards read\n"
+        f"min_mutation_score {min_mutation_score}: {own} of"
+        f" {spell_count(len(scores), 'usable question')} to train on"
+        f" {'stays' if own == 1 else 'stay'} out of what rewards read\n"
         + ", ".join(f"{bar}: {count(bar)}" for bar in others)
     )
 
