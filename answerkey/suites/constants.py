@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from itertools import count, pairwise
+from math import isfinite
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -22,11 +23,39 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Table, affinity
 from answerkey.suites.rows import find_positions
 
-_LAST_DIGITS = re.compile(r"(\d+)(\D*)\Z")
+_LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")
+_DIGITS = re.compile(r"[0-9]{1,18}")  # of a number that SQLite holds as an integer
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOST = (1 << 63) - 1
 _MOST_EXACT = 1 << 53  # above, a float has no next whole number
 _FIRST_DAY = date(2001, 1, 1)
+
+
+def read_number(text: str) -> int | float | None:
+    """The number that a text spells, as SQLite holds it; None for none, and for infinity.
+
+    >>> read_number("9223372036854775807"), read_number("9223372036854775808"), read_number("5.0")
+    (9223372036854775807, 9.223372036854776e+18, 5)
+    >>> read_number("1e300"), read_number("1e999"), read_number("12 May")
+    (1e+300, None, None)
+
+    An integer of more than 64 bits is a float there. One that is spelled as a float is an integer
+    here as long as a float holds it exactly: a column of integers would hold it so.
+    """
+    try:
+        integer = int(text)
+    except ValueError:  # also one of more digits than Python reads
+        pass
+    else:
+        if -_MOST <= integer <= _MOST:
+            return integer
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if not isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < _MOST_EXACT else number
 
 
 def make_new(value: Any, taken: Container[Any]) -> Any:
@@ -73,7 +102,7 @@ def list_near(value: Any) -> list[Any]:
         except (ValueError, OverflowError):
             days = []
         return [near.isoformat() + value[10:] for near in days]
-    if value.isascii() and value.isdigit():
+    if _DIGITS.fullmatch(value):
         number = int(value)
         return [f"{near:0{len(value)}}" for near in (number - 1, number + 1) if near >= 0]
     return [f"x {value}", f"{value} x"]
@@ -389,5 +418,4 @@ def _read_literal(node: exp.Expression) -> Any:
         return -value if isinstance(value, int | float) else None
     if not isinstance(node, exp.Literal):
         return None
-    number = float(node.this) if not node.is_string else node.this
-    return int(number) if isinstance(number, float) and number.is_integer() else number
+    return node.this if node.is_string else read_number(node.this)

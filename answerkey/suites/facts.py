@@ -17,6 +17,7 @@ from math import isclose, log
 from typing import Any, NamedTuple
 
 from answerkey.sqlite.schema import Column, affinity
+from answerkey.suites.constants import read_number
 from answerkey.suites.rows import Reference, Row, Rows, TableRows
 
 MANY = 20
@@ -54,10 +55,7 @@ class ColumnFacts:
         """
         kind = affinity(self.column.type)
         if isinstance(value, str) and str not in self.kinds and kind not in ("TEXT", "BLOB"):
-            try:
-                value = float(value) if "." in value else int(value)
-            except ValueError:
-                return None
+            value = read_number(value)
         if isinstance(value, int | float) and (kind == "TEXT" or self.kinds == {str}):
             value = str(value)
         if self.shape is not None and isinstance(value, str):

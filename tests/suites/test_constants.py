@@ -51,6 +51,11 @@ def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> N
         ("tons LIKE '%10%'", "10", "1"),
         ("tons NOT LIKE '%10%'", "1", "10"),
         ("tons LIKE 10", 10, 9),
+        ("tons < 9223372036854775807", (1 << 63) - 2, (1 << 63) - 1),
+        ("tons = 9007199254740993", 9007199254740993, 9007199254740992),
+        ("tons < 1e300", 1e300, 1e300),
+        ("tons > 100000000000000000000", 1e20, 1e20),
+        ("tons BETWEEN -9223372036854775808 AND 1e300", -(2.0**63), -(2.0**63)),
     ],
 )
 def test_conditions_have_what_meets_and_what_misses(condition, meets, misses) -> None:
