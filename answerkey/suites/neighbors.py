@@ -376,9 +376,30 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
         yield "join_removed"
 
 
+def _mutate_order(scopes: Scopes) -> Steps:
+    """order_dropped: `SELECT a FROM t ORDER BY b LIMIT 1` -> `SELECT a FROM t LIMIT 1`; and
+    order_reversed: `ORDER BY b DESC LIMIT 1`; not where neither the answer nor a LIMIT has it."""
+    for order in scopes.nodes.find_all(exp.Order):
+        query = order.parent
+        if not isinstance(query, exp.Query):  # a window's
+            continue
+        if query.args.get("limit") is None and find_user(query) is not None:
+            continue
+        with changed(query, order=None):
+            yield "order_dropped"
+        with replaced(order, exp.Order(expressions=[_reverse(one) for one in order.expressions])):
+            yield "order_reversed"
+
+
+def _reverse(term: exp.Ordered) -> exp.Ordered:
+    """NULL comes first in SQLite, and last where the order is descending."""
+    is_descending = not term.args.get("desc")
+    return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=not is_descending)
+
+
 FAMILIES = (
     *(_mutate_aggregates, _mutate_columns, _mutate_comparisons, _mutate_connectors, _mutate_joins),
-    *(_mutate_literals, _mutate_patterns, _mutate_ranges, _mutate_select_list),
+    *(_mutate_literals, _mutate_order, _mutate_patterns, _mutate_ranges, _mutate_select_list),
 )
 
 

@@ -189,6 +189,25 @@ LISTED = [
     ("SELECT DISTINCT name FROM ship", "distinct", ["SELECT name FROM ship"]),
     ("SELECT id, name FROM ship", "distinct", []),
     ("SELECT code FROM ship GROUP BY code", "distinct", []),
+    # order
+    (
+        "SELECT id FROM ship ORDER BY tons DESC, name LIMIT 1",
+        "order_dropped",
+        ["SELECT id FROM ship LIMIT 1"],
+    ),
+    (
+        "SELECT id FROM ship ORDER BY tons DESC, name LIMIT 1",
+        "order_reversed",
+        ["SELECT id FROM ship ORDER BY tons ASC, name DESC LIMIT 1"],
+    ),
+    ("SELECT id FROM ship ORDER BY tons", "order_dropped", ["SELECT id FROM ship"]),
+    (
+        "SELECT name FROM port WHERE id IN (SELECT port_id FROM ship ORDER BY tons LIMIT 2)",
+        "order_dropped",
+        ["SELECT name FROM port WHERE id IN (SELECT port_id FROM ship LIMIT 2)"],
+    ),
+    ("SELECT count(*) FROM (SELECT id FROM ship ORDER BY tons)", "order_dropped", []),
+    ("SELECT rank() OVER (ORDER BY tons) FROM ship", "order_reversed", []),
     ("SELECT id FROM port WHERE id IN (SELECT port_id FROM ship)", "distinct", []),
 ]
 
