@@ -77,8 +77,8 @@ class Question(NamedTuple):
     other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
         corpus has no others.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
-        from it, and that its test suite does (0 if it has none, or one on which the stored answer
-        passes by heart); None if no neighbor counts.
+        from it, and that its test suite alone does (0 if it has none, or one on which the stored
+        answer passes by heart); None if no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
         the database, and on the test suite as well, and the same of each model.
     gold_risk: the probability that its gold SQL is wrong (answerkey.risk.gold_risk).

@@ -159,7 +159,7 @@ latent_ambiguity: flag
 weak_answer: flag
     The answers on the test suite tell too few wrong queries from the gold query.
     e.g. below `compare_questions.min_mutation_score`, or no suite, or the suite does not tell
-    `by_heart`
+    `by_heart`, or what the database tells (`guarded`)
 # All of these together, and what people or models said
 gold_risk: exclude, doubts gold
     Its flags together make it likely that the SQL does not say what the question asks.

@@ -44,8 +44,9 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
     >>> find_in_suite(suite, min_mutation_score=0.5)[0].evidence
     {'database': 0.25, 'suite': 0.4}
 
-    A question is weak, too, if it has no suite, or one on which its stored answer passes behind a
-    guard.
+    A question is weak, too, if it has no suite, one on which its stored answer passes behind a
+    guard, or one on which a query lives that the real database tells from gold: who tells this
+    database from the suite is right with both.
     """
     found = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:
@@ -56,9 +57,17 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
         found.append(Finding("weak_answer", {**(score or {}), "no_suite": no_suite}))
     elif by_heart is not None and not by_heart["killed"]:
         found.append(Finding("weak_answer", {**(score or {}), BY_HEART: by_heart}))
+    elif (guarded := _find_guarded(suite)) is not None:
+        found.append(Finding("weak_answer", {**(score or {}), "guarded": guarded}))
     elif score is not None and score["suite"] < min_mutation_score:
         found.append(Finding("weak_answer", score))
     return found
+
+
+def _find_guarded(suite: Record) -> Record | None:
+    """The first neighbor that the real database tells from gold, and the suite does not."""
+    lives = (one for one in suite.get("alive", ()) if one["killed_by_database"])
+    return next(({"operator": one["operator"], "sql": one["sql"]} for one in lives), None)
 
 
 def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> list[Finding]:

@@ -60,7 +60,9 @@ from answerkey.suites.trees import Change
 
 _FILLED = 3  # each database costs a prediction half of the time that the real one takes
 SUITES = "data/test_suites"
-_HEAVY = 10  # times as much counts what must be told
+# So many others count as much as what must be told: an answer by heart, and a neighbor that wins
+# behind a guard.
+_BY_HEART, _GUARDED = 100, 10
 
 Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
 
@@ -69,7 +71,7 @@ def choose_databases(
     questions: Sequence[Kills],
     *,
     most: int,
-    heavy: Collection[tuple[int, int]] = (),
+    heavy: Mapping[tuple[int, int], int] | None = None,
     spare: int = 0,
 ) -> list[int]:
     """The numbers of databases, at most so many, each the one that adds most to those before it.
@@ -78,7 +80,8 @@ def choose_databases(
     >>> choose_databases([one, other], most=8)
     [1, 2]
 
-    heavy: places of questions, each with a neighbor that counts as much as ten others.
+    heavy: places of questions, each with a neighbor that must be told; as much as how many others
+        it counts.
     spare: how many other neighbors may live, where that spares databases.
 
     Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
@@ -91,12 +94,13 @@ def choose_databases(
             found.update((place, neighbor) for neighbor in neighbors)
 
     waiting = set().union(*killed_by.values())
+    weights = heavy or {}
 
     def weigh(number: int) -> int:
-        return sum(_HEAVY if pair in heavy else 1 for pair in killed_by[number])
+        return sum(weights.get(pair, 1) for pair in killed_by[number])
 
     chosen: list[int] = []
-    while len(chosen) < most and (len(waiting) > spare or waiting & set(heavy)):
+    while len(chosen) < most and (len(waiting) > spare or waiting & weights.keys()):
         number = max(sorted(killed_by), key=weigh)
         killed = killed_by.pop(number)
         chosen.append(number)
@@ -116,7 +120,7 @@ def choose_suite(
     [2, 1]
     """
     own = {number: kills[number] for number in databases if number in kills}
-    must = {(0, neighbor) for neighbor in heavy}
+    must = {(0, neighbor): _GUARDED for neighbor in heavy}
     needed = choose_databases([own], most=most, heavy=must)
     others = sorted(own.keys() - set(needed), key=lambda number: (-len(own[number]), number))
     return [*needed, *others[: max(0, min(_FILLED, most) - len(needed))]]
@@ -201,7 +205,8 @@ class _Pool:
 
     def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
         """Note in every question which of its neighbors each variant tells from gold. The last half
-        of the variants is made for the neighbors that are still alive then."""
+        of the variants is made for the neighbors that are still alive then, and for those that live
+        on the suites that would be chosen."""
         settings, facts = self._settings, find_key_facts(rows)
         trees = {id(one.query): one.query.tree for one in asked}.values()
         found = {
@@ -214,6 +219,9 @@ class _Pool:
         for number in range(settings.pool):
             recipe, max_rows = _RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows
             conditions: list[Conditions] = []
+            if number == first:
+                with ExitStack() as stack:
+                    self._choose_suites(asked, self._open_variants(asked, stack))
             if number >= first:
                 recipe = "conditions" if number % 4 < 2 else "renamed_conditions"
                 max_rows = settings.max_rows // 2
@@ -270,15 +278,15 @@ class _Pool:
     def _list_conditions(
         self, rows: Rows, asked: list[Asked], *, is_for_all: bool
     ) -> list[Conditions]:
-        """Those of each query of which a neighbor is still alive; while answers by heart are, of
-        their queries alone, unless it is for all."""
+        """Those of each query of which a neighbor is still alive; while answers by heart or guarded
+        neighbors are, of their queries alone, unless it is for all."""
         alive = {
-            id(one.query): (one.query.tree, bool(lives & one.by_heart))
+            id(one.query): (one.query.tree, bool(lives & one.list_by_heart()))
             for one in asked
-            if (lives := one.list_alive().keys() - one.list_told())
+            if (lives := (one.list_alive() | one.guarded) - one.list_told())
         }
-        is_any = not is_for_all and any(is_by_heart for _, is_by_heart in alive.values())
-        trees = [tree for tree, is_by_heart in alive.values() if is_by_heart or not is_any]
+        is_any = not is_for_all and any(is_must for _, is_must in alive.values())
+        trees = [tree for tree, is_must in alive.values() if is_must or not is_any]
         for tree in trees:
             if id(tree) not in self._conditions:
                 scopes = Scopes(tree, self._schema)
@@ -325,45 +333,76 @@ class _Pool:
                     for place, neighbor in enumerate(query.alive)
                     if _tells_apart(variant, query, neighbor, order)
                 )
-            one.kills[number] = kills[id(query)] & one.list_alive().keys()
+            guarded = [
+                place for place in one.guarded if _tells_guarded(one, place, number, variant)
+            ]
+            one.kills[number] = kills[id(query)] & one.list_alive() | {*guarded}
 
     def choose(
         self, name: str, questions: list[SuiteQuestion], asked: list[Asked]
     ) -> DatabaseSuites:
         """The records of all questions, and the files that any of them needs."""
-        settings = self._settings
-        count = sum(len(one.query.killed) + len(one.list_told()) for one in asked)
-        chosen = choose_databases(
-            [one.kills for one in asked],
-            most=settings.max_databases,
-            heavy={(place, heart) for place, one in enumerate(asked) for heart in one.by_heart},
-            spare=int(count * _SPARE),
-        )
-        most = settings.max_databases_per_question
-        by_id = {one.question.question_id: one for one in asked}
-        suites = {
-            key: choose_suite(one.kills, chosen, most=most, heavy=one.by_heart)
-            for key, one in by_id.items()
-        }
-        used = [number for number in chosen if any(number in suite for suite in suites.values())]
-        files = [self._path(number).read_bytes() for number in used]
         with ExitStack() as stack:
+            variants = self._open_variants(asked, stack)
+            chosen, suites = self._choose_suites(asked, variants)
+            used = [number for number in chosen if any(number in suite for suite in suites)]
+            files = [self._path(number).read_bytes() for number in used]
             databases = {}
             for place, (number, content) in enumerate(zip(used, files, strict=True), start=1):
                 path = f"{SUITES}/{name}/{name}.{place:02}.sqlite"
                 known = {"path": path, "sha256": hashlib.sha256(content).hexdigest()}
-                database = GuardedDatabase(self._path(number), self._limits)
-                databases[number] = known, Executions(stack.enter_context(database))
-            records = []
-            for question in questions:
-                key = question.question_id
-                record = (
-                    make_record(by_id[key], suites[key], databases)
-                    if key in by_id
-                    else make_empty_record(question)
-                )
-                records.append({"question_id": key, **record})
+                databases[number] = known, variants[number]
+            found = {
+                one.question.question_id: make_record(one, suite, databases)
+                for one, suite in zip(asked, suites, strict=True)
+            }
+        records = [
+            {
+                "question_id": question.question_id,
+                **(found.get(question.question_id) or make_empty_record(question)),
+            }
+            for question in questions
+        ]
         return DatabaseSuites(records, files)
+
+    def _open_variants(self, asked: list[Asked], stack: ExitStack) -> dict[int, Executions]:
+        return {
+            number: Executions(
+                stack.enter_context(GuardedDatabase(self._path(number), self._limits))
+            )
+            for number in sorted({number for one in asked for number in one.kills})
+        }
+
+    def _choose_suites(
+        self, asked: list[Asked], variants: Mapping[int, Executions]
+    ) -> tuple[list[int], list[list[int]]]:
+        """The variants that are kept, and those of each question.
+
+        A suite tells nearly all neighbors that the real database tells from gold. So these are
+        asked on the suites that were chosen alone, and those that live there count from then on.
+        """
+        found = self._cover(asked)
+        while find_guarded(asked, found[1], variants):
+            found = self._cover(asked)
+        return found
+
+    def _cover(self, asked: list[Asked]) -> tuple[list[int], list[list[int]]]:
+        settings = self._settings
+        count = sum(len(one.query.killed) + len(one.list_told()) for one in asked)
+        heavy = {(place, one): _GUARDED for place, of in enumerate(asked) for one in of.guarded}
+        heavy |= {
+            (place, one): _BY_HEART for place, of in enumerate(asked) for one in of.list_by_heart()
+        }
+        chosen = choose_databases(
+            [one.kills for one in asked],
+            most=settings.max_databases,
+            heavy=heavy,
+            spare=int(count * _SPARE),
+        )
+        most = settings.max_databases_per_question
+        return chosen, [
+            choose_suite(one.kills, chosen, most=most, heavy=one.list_musts()) for one in asked
+        ]
 
 
 def _tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
@@ -371,6 +410,44 @@ def _tells_apart(variant: Executions, query: Query, neighbor: Change, order: Ord
     if neighbor.name == BY_HEART:
         return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
     return variant.tells_apart(rows, neighbor.sql, ordered=order)
+
+
+def find_guarded(
+    asked: list[Asked], suites: list[list[int]], variants: Mapping[int, Executions]
+) -> bool:
+    """Note in every question what lives on its suite though the real database tells it from gold,
+    and which variants tell it: whether there is anything new."""
+    is_new = False
+    for one, suite in zip(asked, suites, strict=True):
+        for place in _list_guarded(one, suite, variants) if suite else ():
+            is_new = True
+            one.guarded.add(place)
+            for number in one.kills:
+                if _tells_guarded(one, place, number, variants[number]):
+                    one.kills[number] |= {place}
+    return is_new
+
+
+def _list_guarded(
+    one: Asked, suite: list[int], variants: Mapping[int, Executions]
+) -> Iterator[int]:
+    answers = [variants[number].find_rows(one.query.sql) for number in suite]
+    if all(are_same(answers[0], other, ordered=False) for other in answers):
+        one.add_guess(answers[0])
+    for place in one.list_killed() - one.guarded:
+        if not any(_tells_guarded(one, place, number, variants[number]) for number in suite):
+            yield place
+
+
+def _tells_guarded(one: Asked, place: int, number: int, variant: Executions) -> bool:
+    query = one.query
+    guess = place - len(query.alive) - len(query.killed)
+    if guess >= 0:
+        return not are_same(variant.find_rows(query.sql), one.guesses[guess], ordered=False)
+    if (number, place) not in query.fates:
+        neighbor = query.killed[place - len(query.alive)]
+        query.fates[number, place] = _tells_apart(variant, query, neighbor, query.orders[number])
+    return query.fates[number, place]
 
 
 # Records: what is told of the suite of a question.
@@ -437,22 +514,30 @@ def make_record(one: Asked, suite: Sequence[int], databases: Databases) -> Recor
     A suite that does not tell the stored answer said by heart scores 0, as does none: this answer
     wins, and no policy needs another one.
     """
-    alive, by_pool = one.list_alive(), one.list_told()
-    by_suite = frozenset().union(*(one.kills[number] for number in suite))
+    fates = {}
+    told = frozenset().union(*(one.kills[number] for number in suite))
+    by_pool, by_database = one.list_told(), one.list_killed()
+    neighbors = one.list_neighbors()
+    for place in neighbors:
+        if place in told or (suite and place in by_database - one.guarded):
+            fates[place] = "killed"
+        else:
+            fates[place] = "alive" if place in by_database | by_pool else "undecided"
     operators: dict[str, Counter[str]] = {}
-    for neighbor in one.query.killed:
-        operators.setdefault(neighbor.name, Counter())["killed"] += 1
-    for place, neighbor in alive.items():
-        fate = "killed" if place in by_suite else "alive" if place in by_pool else "undecided"
-        operators.setdefault(neighbor.name, Counter())[fate] += 1
-    killed = len(one.query.killed)
-    total = killed + len(by_pool)
-    is_by_heart = any(alive[place].name == BY_HEART for place in alive.keys() - by_suite)
-    lives = [neighbor for place, neighbor in alive.items() if place in by_pool - by_suite]
+    for place, fate in fates.items():
+        operators.setdefault(neighbors[place].name, Counter())[fate] += 1
+    counts = Counter(fates.values())
+    total = counts["killed"] + counts["alive"]
+    lives = [place for place, fate in fates.items() if fate == "alive"]
+    lives.sort(key=lambda place: place not in by_database)
+    is_by_heart = any(
+        neighbor.name == BY_HEART and fates[place] != "killed"
+        for place, neighbor in neighbors.items()
+    )
     return {
         "mutation_score": {
-            "database": round(killed / total, 4),
-            "suite": 0.0 if is_by_heart else round((killed + len(by_suite)) / total, 4),
+            "database": round(len(by_database) / total, 4),
+            "suite": 0.0 if is_by_heart else round(counts["killed"] / total, 4),
         }
         if total
         else None,
@@ -462,8 +547,12 @@ def make_record(one: Asked, suite: Sequence[int], databases: Databases) -> Recor
             for name, counts in sorted(operators.items())
         },
         "alive": [
-            {"operator": neighbor.name, "sql": neighbor.sql[:2000]}
-            for neighbor in lives[:_SHOWN_NEIGHBORS]
+            {
+                "operator": neighbors[place].name,
+                "sql": neighbors[place].sql[:2000],
+                "killed_by_database": place in by_database,
+            }
+            for place in lives[:_SHOWN_NEIGHBORS]
         ],
         "databases": _list_databases(one, suite, databases),
         "latent_ambiguity": one.latent,

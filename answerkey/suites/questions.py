@@ -127,6 +127,8 @@ def _is_zero(value: Any) -> bool:
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.
 BY_HEART = "by_heart"
+# One that says by heart what gold gives on all databases of a suite.
+GUESS = "guess"
 
 # Of a neighbor on the real database, which may be large. Where it takes more, it is not known to be
 # told from gold, and left to the variants.
@@ -209,6 +211,8 @@ class Query:
     orders: how far it counts on each variant on which the answer counts, by its number.
     refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
+    fates: whether a variant tells a neighbor that the real database tells from gold as well, by the
+        number of the variant and the place of the neighbor, as far as somebody asked.
     """
 
     sql: str
@@ -220,6 +224,7 @@ class Query:
     refused: set[NoSuite] = field(default_factory=set)
     killed: list[Change] = field(default_factory=list)
     alive: list[Change] = field(default_factory=list)
+    fates: dict[tuple[int, int], bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -227,8 +232,12 @@ class Asked:
     """A question with its query.
 
     readings: those that give gold's answer on the real database, too.
-    kills: by the number of a variant, the places of the alive neighbors that it tells from gold.
+    kills: by the number of a variant, the places of the alive neighbors that it tells from gold,
+        and of the guarded ones.
     refused: why variants do not count for it, though its query's answer does there.
+    guarded: the places of killed neighbors, and of guesses, that a suite that was chosen does not
+        tell from gold: who tells the real database from the suite is right with them.
+    guesses: the answers that gold gave on all databases of a suite.
     latent: what is told of the first reading that differs on a variant.
     """
 
@@ -237,14 +246,28 @@ class Asked:
     readings: list[Change]
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
     refused: set[NoSuite] = field(default_factory=set)
+    guarded: set[int] = field(default_factory=set)
+    guesses: list[list[Row]] = field(default_factory=list)
     latent: dict[str, Any] | None = None
 
-    @property
-    def by_heart(self) -> frozenset[int]:
-        """The places of the neighbors that say a code, a value or the stored answer by heart, as
-        wrong queries often do: each suite must tell them."""
-        alive = self.list_alive().items()
-        return frozenset(place for place, one in alive if one.name.endswith(BY_HEART))
+    def list_neighbors(self) -> dict[int, Change]:
+        """All neighbors by their places: first the alive ones, those left out that are readings of
+        the question, then the killed ones, and the guesses."""
+        means = {reading.sql for reading in self.readings}
+        guesses = [Change(GUESS, write_by_heart(rows)) for rows in self.guesses]
+        every = enumerate([*self.query.alive, *self.query.killed, *guesses])
+        return {place: neighbor for place, neighbor in every if neighbor.sql not in means}
+
+    def list_alive(self) -> frozenset[int]:
+        """The places of the neighbors that the real database does not tell from gold."""
+        means = {reading.sql for reading in self.readings}
+        alive = enumerate(self.query.alive)
+        return frozenset(place for place, one in alive if one.sql not in means)
+
+    def list_killed(self) -> frozenset[int]:
+        """The places of those that it tells, and of the guesses."""
+        start, count = len(self.query.alive), len(self.query.killed) + len(self.guesses)
+        return frozenset(range(start, start + count))
 
     def is_proved(self) -> bool:
         """Whether some variant tells the stored answer said by heart, which is the last place."""
@@ -258,17 +281,23 @@ class Asked:
         return max(refused, key=[*NoSuite].index, default=NoSuite.NO_VARIANTS)
 
     def list_told(self) -> frozenset[int]:
-        """The places of the alive neighbors that some variant tells from gold."""
+        """The places of the alive and the guarded neighbors that some variant tells from gold."""
         return frozenset().union(*self.kills.values())
 
-    def list_alive(self) -> dict[int, Change]:
-        """The alive neighbors by their places, those left out that are readings of the question."""
-        means = {reading.sql for reading in self.readings}
-        return {
-            place: neighbor
-            for place, neighbor in enumerate(self.query.alive)
-            if neighbor.sql not in means
-        }
+    def list_by_heart(self) -> frozenset[int]:
+        """The places of the neighbors that say a code, a value or the stored answer by heart, as
+        wrong queries often do: each suite must tell them."""
+        return frozenset(
+            place for place in self.list_alive() if self.query.alive[place].name.endswith(BY_HEART)
+        )
+
+    def list_musts(self) -> frozenset[int]:
+        """The places of the neighbors that each suite must tell, if a variant does."""
+        return self.list_by_heart() | self.guarded
+
+    def add_guess(self, rows: list[Row]) -> None:
+        if rows not in self.guesses:
+            self.guesses.append(rows)
 
 
 def read_questions(

@@ -124,6 +124,7 @@ AMBIGUITY = {"reading": "distinct", "sql": "SELECT 4", "gold_rows": [[3]], "read
         ({"operators": {"by_heart": KILLED}}, []),
         ({"operators": {"by_heart": UNDECIDED}, "mutation_score": None}, ["weak_answer"]),
         ({"no_suite": "ties", "mutation_score": None}, ["weak_answer"]),
+        ({"alive": [{"operator": "guess", "sql": "VALUES (1)", "killed_by_database": False}]}, []),
         ({"no_suite": None, "operators": {"by_heart": KILLED}}, []),
     ],
 )
@@ -134,6 +135,19 @@ def test_suite_raises_flags_after_those_of_the_audit(interim, suite, flags):
     weak = suite.get("operators") or suite.get("mutation_score") or {"no_suite": "ties"}
     evidence = {"latent_ambiguity": AMBIGUITY, "weak_answer": weak}
     assert [flag["evidence"] for flag in found[1:]] == [evidence[flag] for flag in flags]
+
+
+def test_query_that_only_the_database_tells_is_the_evidence(interim):
+    pool, real = (
+        {"operator": "order_dropped", "sql": "SELECT 3", "killed_by_database": by_database}
+        for by_database in (False, True)
+    )
+    write_lines(interim / "test_suites/a.jsonl", [make_suite(IDS[0]) | {"alive": [pool, real]}])
+    guarded = {"operator": "order_dropped", "sql": "SELECT 3"}
+    assert join(interim)[0].flags[-1] == {
+        "code": "weak_answer",
+        "evidence": {"database": 0.5, "suite": 0.9, "guarded": guarded},
+    }
 
 
 CORRECTION = {"action": "exclude", "reason": "Wrong.", "link": "https://example.org/1"}

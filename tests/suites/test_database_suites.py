@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from answerkey.reward import score
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import read_schema
+from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
+from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.database_suites import (
     DatabaseSuites,
     SuiteSettings,
@@ -22,10 +23,12 @@ from answerkey.suites.database_suites import (
     choose_suite,
     make_suites,
 )
+from answerkey.suites.neighbors import list_neighbors
 from answerkey.suites.questions import (
     Executions,
     NoSuite,
     SuiteQuestion,
+    are_same,
     read_questions,
     write_by_heart,
 )
@@ -70,6 +73,19 @@ def make(
     for number, file in enumerate(made.files, start=1):
         (tmp_path / "variants" / f"ships.{number:02}.sqlite").write_bytes(file)
     return made
+
+
+def read_world(tmp_path: Path) -> Schema:
+    with closing(open_database(tmp_path / "ships.sqlite")) as connection:
+        return read_schema(connection)
+
+
+def execute(path: Path, sql: str) -> list[Row] | None:
+    with closing(open_database(path)) as connection:
+        try:
+            return connection.execute(sql).fetchall()
+        except sqlite3.Error:
+            return None
 
 
 def test_suite_tells_neighbors_from_gold(tmp_path):
@@ -259,9 +275,10 @@ def test_cover_takes_few_databases_and_fills_up_to_three():
 def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
     kills = {1: frozenset({0, 1, 2}), 2: frozenset({9})}
     assert choose_databases([kills], most=1) == [1]
-    assert choose_databases([kills], most=1, heavy={(0, 9)}) == [2]
+    assert choose_databases([kills], most=1, heavy={(0, 9): 10}) == [2]
     assert choose_databases([kills], most=8, spare=1) == [1]
-    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9)}) == [2]
+    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 10}) == [2]
+    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 1}) == [1, 2]
 
 
 def test_answer_by_heart_is_told_where_nearly_all_rows_share_a_value(tmp_path):
@@ -318,6 +335,66 @@ RARE = [
     "SELECT p.name FROM port p JOIN ship s ON p.id = s.port_id GROUP BY p.name HAVING count(*) > 2",
     "SELECT sum(id) FROM ship WHERE name = 'ship 5' AND flag = 'flag 5'",
 ]
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        "SELECT name FROM ship ORDER BY tons LIMIT 1",
+        "SELECT name FROM ship ORDER BY tons",
+        "SELECT name FROM ship WHERE tons = (SELECT max(tons) FROM ship)",
+        "SELECT count(*) FROM ship WHERE tons > 35",
+        "SELECT count(*) FROM ship JOIN port ON port.id = ship.port_id WHERE port.name = 'Oslo'",
+        "SELECT port.name, count(*) FROM ship JOIN port ON port.id = ship.port_id GROUP BY port.id",
+    ],
+)
+def test_suite_alone_tells_what_the_database_tells(tmp_path, gold):
+    """A query that tells the real database from the suite can say the stored answer on the one, and
+    what is wrong on the other."""
+    (record,) = make(tmp_path, ("What?", gold)).records
+    schema, order = read_world(tmp_path), "ORDER BY" in gold
+    neighbors = list_neighbors(parse_sql(gold), schema, max_neighbors=60)
+    guarded = {one["sql"] for one in record["alive"] if one["killed_by_database"]}
+    assert not guarded
+    assert record["mutation_score"]["suite"] >= record["mutation_score"]["database"]
+    rows = execute(tmp_path / "ships.sqlite", gold)
+    suite = [tmp_path / "variants" / Path(one["path"]).name for one in record["databases"]]
+    answers = [execute(path, gold) for path in suite]
+    for neighbor in [one.sql for one in neighbors] + [f"SELECT {guess}" for guess in range(20)]:
+        if not are_same(rows, execute(tmp_path / "ships.sqlite", neighbor), ordered=order):
+            assert any(
+                not are_same(answer, execute(path, neighbor), ordered=order)
+                for answer, path in zip(answers, suite, strict=True)
+            ), neighbor
+
+
+def test_what_only_the_database_tells_is_named(tmp_path):
+    """On a suite of one database, what gold gives there can be said by heart."""
+    question = "How many are heavy?", "SELECT count(*) FROM ship WHERE tons > 5"
+    (record,) = make(tmp_path, question, max_databases=1).records
+    (database,) = record["databases"]
+    guess = {"operator": "guess", "sql": write_by_heart([(database["gold_answer"],)])}
+    assert {**guess, "killed_by_database": True} in record["alive"]
+    assert record["operators"]["guess"]["alive"] == 1
+    assert record["mutation_score"]["suite"] < 1
+
+
+NUMBERS = ("9223372036854775807", "1e300", "100000000000000000000", "4611686018427387911")
+
+
+@pytest.mark.parametrize("column", ["id", "price", "total"])
+@pytest.mark.parametrize("condition", ["< {}", "= {}", "BETWEEN 1 AND {}", "<> {}", "> -{}"])
+def test_numbers_of_any_size_have_suites(tmp_path, column, condition):
+    rows = [(key, f"ship {key}", key * 1e19, (1 << 62) + key) for key in range(1, 30)]
+    sql = f"""CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, price REAL, total INTEGER);
+    INSERT INTO ship {write_by_heart(rows)};"""
+    questions = [
+        ("Which?", f"SELECT name FROM ship WHERE {column} {condition.format(number)}")
+        for number in NUMBERS
+    ]
+    made = make(tmp_path, *questions, sql=sql, pool=16)
+    assert made.problem is None
+    assert len(made.records) == len(questions)
 
 
 def test_stored_answer_behind_a_guard_is_told(tmp_path):
