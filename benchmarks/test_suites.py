@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from measure import describe_machine, print_table, tell
+from suite_attacks import ATTACKS, guard, read_real
 from suite_predictions import (
     Prediction,
     Question,
@@ -35,6 +36,7 @@ from suite_predictions import (
 )
 from worlds import ROOT, World
 
+from answerkey.base.records import read_jsonl
 from answerkey.reward import explain_score, score_completions
 from answerkey.sqlite.answers import has_choice
 from answerkey.sqlite.files import open_database
@@ -61,6 +63,22 @@ class Run(NamedTuple):
     @property
     def suites(self) -> Path:
         return self.folder / "data" / "test_suites"
+
+    def list_product(self) -> list[Question]:
+        """The questions that were selected; all, where no stage has selected any."""
+        files = sorted((self.folder / "data" / "questions").glob("questions_*.json"))
+        ids = {one["question_id"] for path in files for one in json.loads(path.read_text("utf-8"))}
+        return [one for one in self.questions if not files or one.question_id in ids]
+
+    def read_weak_answers(self) -> set[str]:
+        """The ids of the questions that are flagged weak_answer; of none before that stage."""
+        path = self.folder / "data" / "interim" / "joined.jsonl"
+        joined = read_jsonl(path) if path.exists() else ()
+        return {
+            one["question_id"]
+            for one in joined
+            if any(flag["code"] == "weak_answer" for flag in one["flags"])
+        }
 
     def score(self, predictions: Sequence[Prediction], *, with_suites: bool) -> list[bool]:
         """Which predictions are right, by the database alone or by the suite, too."""
@@ -158,8 +176,8 @@ def show_neighbors(run: Run) -> Iterator[Line]:
         told += counts["killed"] + counts["alive"]
         killed += counts["killed"]
         by_database += question.count_killed_by_database()
-    share = f"{by_database / max(told, 1):.1%} by the database, {killed / max(told, 1):.2%} with"
-    yield ("neighbors killed", f"{share} the suite, of {told:,}")
+    share = f"{by_database / max(told, 1):.1%} by the database, {killed / max(told, 1):.2%} by"
+    yield ("neighbors killed", f"{share} the suite alone, of {told:,}")
 
 
 def list_operators(run: Run) -> Iterator[Line]:
@@ -243,6 +261,32 @@ def list_guarded_queries(question: Question, counts: dict[str, int]) -> Iterator
             yield f"{known} WHERE {guard} UNION ALL SELECT {', '.join(other)} WHERE NOT {guard}"
 
 
+def show_attacks(run: Run) -> Iterator[Line]:
+    """Attack the questions of the product that have a suite: of how many an attack is right."""
+    asked = [question for question in run.list_product() if question.suite and question.list_rows()]
+    weak = run.read_weak_answers()
+    reals = {path.stem: read_real(path) for path in run.databases.glob("*/*.sqlite")}
+    for name, attack in ATTACKS.items():
+        guesses = [
+            Prediction(question, sql)
+            for question in asked
+            for sql in dict.fromkeys(attack(question, reals[question.database_name]))
+        ]
+        told = [
+            Prediction(
+                one.question, guard(one.question, reals[one.question.database_name], one.sql)
+            )
+            for one, is_right in zip(guesses, run.score(guesses, with_suites=False), strict=True)
+            if not is_right
+        ]
+        fooled = run.judge(told).list_fooled()
+        yield (
+            f"the stored answer behind a guard, and else {name}",
+            f"right on {len(fooled):,} of {len(asked):,} questions of the product, of which"
+            f" {len(fooled & weak):,} are flagged weak_answer",
+        )
+
+
 def show_predictions(judged: Judged) -> Iterator[Line]:
     """Count what the suite rejects, by what is said of gold and of the predictions."""
     for name, is_wrong in (("gold not listed as wrong", False), ("gold listed as wrong", True)):
@@ -322,6 +366,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     else:
         run = Run(arguments.run.resolve(), read_questions(arguments.run))
     lines = [*show_sizes(run), *show_neighbors(run), *show_constants(run), *show_guarded(run)]
+    lines += show_attacks(run)
     judged: list[Judged] = []
     if arguments.predictions is not None:
         judged.append(run.judge(read_asked(arguments, run.questions)))

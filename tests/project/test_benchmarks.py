@@ -80,7 +80,9 @@ def make_suite_run(folder: Path) -> None:
     """What the stages leave: one question, whose suite has one database."""
     ships = "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 5), ('Tern', 4)"
     make_database(folder / "data/databases/ships/ships.sqlite", ships)
-    others = "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 3), ('Tern', 4)"
+    others = (
+        "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 3), ('Tern', 4), (NULL, 0)"
+    )
     make_database(folder / "data/test_suites/ships/ships.01.sqlite", others)
     question = {"question_id": "ships_0"}
     gold = {"gold_sql": "SELECT name FROM ship WHERE mass > 4", "database_name": "ships"}
@@ -121,7 +123,9 @@ def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
     options += ("--against", str(tmp_path))
     command = ("python", "benchmarks/test_suites.py", "--run", str(tmp_path), *options)
     printed = run(ROOT, *command, "--rejections", str(rejections)).stdout
-    assert "66.7% by the database, 100.00% with the suite, of 3" in printed
+    assert "66.7% by the database, 100.00% by the suite alone, of 3" in printed
+    assert "and else a small guess | right on 0 of 1 questions of the product" in printed
+    assert "and else a neighbor | right on 1 of 1 questions of the product" in printed
     assert "3 accepted by the database, 0 with the suite, of 0 questions" in printed
     assert "1 rejected of 2 distinct that the database accepts" in printed
     assert "1 rejected of 1 that agree on the database" in printed
