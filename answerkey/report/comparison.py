@@ -79,7 +79,7 @@ def describe_changes(then: Run, now: Run) -> Iterator[str]:
     >>> then = Run({"a": cars, "b": cars}, {"c": "not_selected"})
     >>> now = Run({"a": cars | {"difficulty": "hard"}, "c": cars}, {"b": "tie_at_limit"})
     >>> print("\\n".join(describe_changes(then, now)))
-    2 questions then, 2 now: 1 came, 1 went, 1 changed, 0 are left out for another reason
+    2 questions then, 2 now: 1 came, 1 went, 1 changed, 0 left out for another reason
     came: c (was not_selected) "Which cars?"
     went: b (is tie_at_limit) "Which cars?"
     changed: a "Which cars?"

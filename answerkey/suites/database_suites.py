@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -22,9 +22,10 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import show_progress
 from answerkey.base.records import hash_file, hash_value, replace_folder, write_json
 from answerkey.sections.generate_test_suites import SuiteSettings
+from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks
-from answerkey.shards.runs import ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import ShardDirectory, read_shards
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, shape_answer, write_order
 from answerkey.sqlite.files import find_inside
@@ -181,8 +182,9 @@ def make_suites(
             pool = _Pool(Path(folder), schema, settings, limits)
             problem = None
             try:
-                pool.try_variants(read_rows(path, seed=settings.seed), asked)
-                pool.try_again(real, asked)
+                rows = read_rows(path, seed=settings.seed)
+                pool.try_variants(rows, asked)
+                pool.try_again(real, asked, tables=rows.tables)
             except (InputError, sqlite3.Error) as error:
                 problem = str(error)
             return pool.choose(path.stem, questions, asked)._replace(problem=problem)
@@ -239,19 +241,21 @@ class _Pool:
             )
             self._try_variant(number, variant, asked)
 
-    def try_again(self, real: Executions, asked: list[Asked]) -> None:
+    def try_again(self, real: Executions, asked: list[Asked], *, tables: Container[str]) -> None:
         """Try some variants more for the questions whose stored answer passes by heart so far. They
-        have rows like those that gold finds in the real database, whatever it asks of them."""
+        have rows like those that gold finds in the real database, whatever it asks of them.
+
+        tables: those that can be made again.
+        """
         last = [one for one in asked if not one.is_proved()]
         if not last:
             return
         found: dict[Conditions, None] = {}
         wanted: Rowids = {}
-        names = {table.name for table in self._schema.tables if not table.is_view}
         for tree in {id(one.query): one.query.tree for one in last}.values():
             conditions, rowids = list_witnesses(
                 Scopes(tree, self._schema),
-                names,
+                tables,
                 partial(real.find_rows, max_steps=_MAX_STEPS_REAL),
             )
             found.update(dict.fromkeys(conditions))
@@ -614,7 +618,8 @@ def run_suites(
     Raises:
         InputError: naming the database whose process ended.
     """
-    made_by = [hash_code(STAGE), sqlglot.__version__, asdict(settings), asdict(limits)]
+    made_by = [hash_code(_work), sqlglot.__version__, sqlite3.sqlite_version]
+    made_by += [asdict(settings), asdict(limits)]
     keys: dict[str, str] = {}
 
     def list_stale() -> Iterator[SuiteTask]:

@@ -323,7 +323,7 @@ MISTAKES = {
     "torn records": (
         "classify_difficulty",
         cut(f"{INTERIM}/joined.jsonl"),
-        f"{INTERIM}/joined.jsonl:42: not JSON: .*; mend it; `dvc repro` makes",
+        f"{INTERIM}/joined.jsonl:42: not JSON: .*; it is the pipeline.s own: `dvc repro` makes",
     ),
     "database that is none": (
         "export_trainers",

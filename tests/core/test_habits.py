@@ -185,7 +185,7 @@ def interrupt(
     try:
         until = time.monotonic() + SECONDS
         while not is_ready():
-            assert process.poll() is None, process.communicate()[0]
+            assert process.poll() is None, process.communicate(timeout=60)[0]
             assert time.monotonic() < until
             time.sleep(0.05)
         os.killpg(process.pid, signal.SIGINT)

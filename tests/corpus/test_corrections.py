@@ -18,6 +18,7 @@ from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.import_corrections import read_claims
 from answerkey.corpus.loading import apply_corrections, read_corrections
 from answerkey.risk.verdicts import read_verdicts
+from answerkey.sections.whole_file import read_params
 from stages import load_questions
 from tests.shared.bird_world import DEV, write_bird
 from tests.shared.paths import ROOT
@@ -276,7 +277,7 @@ def test_other_sql_becomes_a_correction(import_list: Import, row: dict, file: st
     corrections, verdicts = read_written()
     assert corrections == {LIFTS["question"]: {"gold_sql": FIXED}}
     assert verdicts == {}
-    assert "1 rows (corrected 1); 0 disputed" in said
+    assert "1 row (corrected 1); 0 disputed" in said
 
 
 def test_copy_of_the_release_confirms_what_it_leaves_and_changes_words_too(
@@ -357,7 +358,7 @@ def test_corrections_are_applied_and_the_header_has_source_and_licence(
     params = yaml.safe_load(Path("params.yaml").read_text())
     params["corpora"]["bird"]["corrections"] = "tried"
     Path("params.yaml").write_text(yaml.safe_dump(params))
-    load_questions.main()
+    load_questions.main(read_params())
     lines = Path("data/interim/questions.jsonl").read_text().splitlines()
     (found,) = [q for q in map(json.loads, lines) if "correction" in q["source"]]
     assert (found["gold_sql"], found["evidence"]) == (FIXED, "Seats.")

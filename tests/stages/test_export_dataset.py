@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.dataset import FIELDS
 from answerkey.flags import FLAGS
 from stages.validate_dataset import main
@@ -146,7 +146,7 @@ def test_changed_byte_of_a_value_in_a_database_is_found(world, capsys):
 def test_product_of_other_targets_is_told(world, capsys):
     world.change("select_questions.targets.eval_share", 0.5)
     assert fail(capsys, "--validate") == [
-        "validate_dataset: Validation failed with 1 errors",
+        "validate_dataset: Validation failed with 1 error",
         "share of eval: expected 0.5 within 0.02, found 0.2857 (10 of 35)",
     ]
 
@@ -256,6 +256,6 @@ def test_dataset_without_a_question_is_no_dataset(world, capsys):
 def test_dataset_with_errors_is_not_exported(world):
     (world.folder / "data/interim/validation.json").write_text('{"errors": ["bad"]}')
     before = hash_tree(world.folder, *OUTS)
-    with pytest.raises(ValueError, match="lists 1 errors"):
+    with pytest.raises(ValueError, match="lists 1 error"):
         world.run("export_dataset")
     assert hash_tree(world.folder, *OUTS) == before
