@@ -28,13 +28,15 @@ EXTRAS = {"shtab": "completion"}
 
 
 def explain() -> int:
-    from answerkey.base.params import read_params
     from answerkey.dataset import read_classified
+    from answerkey.sections.whole_file import read_params
     from answerkey.selection.choice import explain_choice
 
-    settings, rule, bar, corpus = read_params(
-        "select_questions", "classify_difficulty", "export_trainers.min_mutation_score", "corpus"
-    )
+    params = read_params()
+    settings = params.select_questions
+    rule = params.classify_difficulty
+    bar = params.export_trainers.min_mutation_score
+    corpus = params.corpus
     corpora = [corpus] if isinstance(corpus, str) else corpus
     questions = read_classified()
     print(explain_choice(questions, settings, rule, min_mutation_score=bar, corpora=corpora))
@@ -43,12 +45,13 @@ def explain() -> int:
 
 def validate() -> int:
     from answerkey.base.log import start_log
-    from answerkey.base.params import read_params
+    from answerkey.sections.whole_file import read_params
     from answerkey.validation.dataset import report_product
 
-    settings, rule, limits = read_params(
-        "select_questions", "classify_difficulty", "compute_gold_answers"
-    )
+    params = read_params()
+    settings = params.select_questions
+    rule = params.classify_difficulty
+    limits = params.compute_gold_answers
     return report_product(start_log("validate"), settings, rule, limits)
 
 

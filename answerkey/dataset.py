@@ -12,7 +12,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     ACCEPTED_ANSWERS,
     TRAIN,

@@ -15,7 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.base.errors import Reason, tell_errors
+from answerkey.base.errors import tell_errors
+from answerkey.base.reasons import Reason
 
 EXCLUDE, FLAG = "exclude", "flag"
 

@@ -10,18 +10,19 @@ from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_jsonl, write_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.corpus.splits import assign_splits
+from answerkey.sections.whole_file import Params, read_params
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
-    (min_questions,) = read_params("select_questions.targets.min_questions")
+    min_questions = params.select_questions.targets.min_questions
     questions = assign_splits(read_jsonl(QUESTIONS_PATH))
     if len(questions) < (min_questions or 0):
         raise InputError(
@@ -37,4 +38,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

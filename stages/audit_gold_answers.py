@@ -6,6 +6,7 @@ of a policy executes nothing.
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -16,7 +17,6 @@ from pathlib import Path
 import sqlglot
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import (
     DESCRIPTIONS,
     encode_compactly,
@@ -24,11 +24,14 @@ from answerkey.base.records import (
     read_database_hashes,
     read_jsonl,
 )
+from answerkey.base.stage import run_stage
 from answerkey.english.question import Question
 from answerkey.probes.audit import audit_task, give_up, read_meanings, report_question
 from answerkey.sections.audit_gold_answers import Thresholds
+from answerkey.sections.whole_file import Params, read_params
+from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import DatabaseWork, QueryRun, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, QueryRun, read_shards
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import SchemaFile, decode_schema
 
@@ -44,7 +47,7 @@ def plan_works(
 ) -> Iterator[DatabaseWork]:
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
-    made_by = [hash_code("audit_gold_answers"), sqlglot.__version__]
+    made_by = [hash_code(audit_task), sqlglot.__version__, sqlite3.sqlite_version]
     for name, records in groupby(read_jsonl(SPLITS), key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
@@ -64,12 +67,12 @@ def plan_works(
         yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("audit_gold_answers")
-    thresholds, limits, execution = read_params(
-        "audit_gold_answers", "compute_gold_answers", "execution"
-    )
+    thresholds = params.audit_gold_answers
+    limits = params.compute_gold_answers
+    execution = params.execution
     overdue = report_question(give_up(f"more than {limits.max_seconds} seconds"), Question(""))
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
     run = QueryRun(OUT, audit_task, overdue)
@@ -84,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

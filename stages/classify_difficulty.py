@@ -8,22 +8,21 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
 from answerkey.sections.classify_difficulty import RANK
+from answerkey.sections.whole_file import Params, read_params
 from answerkey.selection.complexity import classify, find_cuts
 from answerkey.selection.policies import find_reason, read_policies
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Classify all questions that were parsed."""
     log = start_log("classify_difficulty")
-    rule, values, shares = read_params(
-        "classify_difficulty",
-        "select_questions.policies",
-        "select_questions.targets.difficulty_shares",
-    )
+    rule = params.classify_difficulty
+    values = params.select_questions.policies
+    shares = params.select_questions.targets.difficulty_shares
     cuts = None
     if rule.method == RANK:
         policies = read_policies(values)
@@ -47,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

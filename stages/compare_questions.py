@@ -9,23 +9,24 @@ from functools import partial
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record
 from answerkey.risk.gold_risk import Assessment, read_risk_table
 from answerkey.risk.verdicts import read_verdicts
+from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import decode_schema
 
 SCHEMAS = Path("data/interim/schemas.jsonl")
 HELD_OUT = Path("data/interim/held_out.json")
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
-    (bounds,) = read_params("compare_questions")
+    bounds = params.compare_questions
     table = read_risk_table(Path(bounds.flag_precision))
     assessment = Assessment(table, read_verdicts(), min_gold_risk=bounds.min_gold_risk)
     schemas = (
@@ -60,4 +61,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

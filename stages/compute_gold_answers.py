@@ -6,6 +6,7 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,9 +15,8 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from answerkey.base.errors import Reason
-from answerkey.base.log import list_counts, make_printable, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
+from answerkey.base.log import list_counts, make_printable, spell_count, start_log, warn_of_each
+from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     hash_value,
     read_database_hashes,
@@ -24,18 +24,20 @@ from answerkey.base.records import (
     read_jsonl,
     read_unreadable,
 )
+from answerkey.base.stage import run_stage
+from answerkey.sections.whole_file import Params, read_params
+from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, read_shards
 from answerkey.sqlite.answers import answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 SPLITS_PATH = Path("data/interim/splits.jsonl")
 DATABASES = Path("data/databases")
 OUT = Path("data/interim/gold_answers")
-NO_FAILURE = (
-    *("", Reason.NULL_ANSWER, Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL),
-    Reason.UNREADABLE_DATABASE,  # of which download_databases has told
-)
+# What is no failure of SQL; of a database that cannot be read download_databases has told.
+CHOSEN = {Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL, Reason.UNREADABLE_DATABASE}
+NO_FAILURE = {"", Reason.NULL_ANSWER, *CHOSEN}
 
 
 def execute_task(task: Task) -> list[Outcome]:
@@ -49,7 +51,7 @@ def plan_works(limits: Limits, *, databases_url: str | None) -> Iterator[Databas
     """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
     no database that can be read, is not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
-    code = hash_code("compute_gold_answers")
+    made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions, excluded = [], {}
         for record in records:
@@ -62,15 +64,15 @@ def plan_works(limits: Limits, *, databases_url: str | None) -> Iterator[Databas
                 failure = {"reason": reason, "detail": f"not executed: {detail}"}
                 excluded[record["question_id"]] = failure
         sha256 = "" if name in unreadable else hashes[name]
-        key = hash_value([code, sha256, questions, excluded, asdict(limits)])
+        key = hash_value([*made_by, sha256, questions, excluded])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         yield DatabaseWork(name, database, key, questions, limits, excluded)
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
-    limits, execution = read_params("compute_gold_answers", "execution")
+    limits, execution = params.compute_gold_answers, params.execution
     works = plan_works(limits, databases_url=execution.databases_url)
     overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
     run = QueryRun(OUT, execute_task, overdue)
@@ -80,15 +82,13 @@ def main() -> None:
     failures = []
     for name in run.names:
         for record in read_shards(OUT, [name]):
-            reasons[record.get("reason", "")] += 1
-            if record.get("reason", "") not in NO_FAILURE:
-                failures.append((name, record["detail"], record["question_id"], record["reason"]))
-    most = execution.max_warnings
-    for name, words, question_id, reason in failures[:most]:
-        detail = make_printable(words[:200])
-        log.warning(f"warning: SQL execution failed for {name}: {detail} ({question_id}, {reason})")
-    if most and len(failures) > most:
-        log.warning(f"warning: and {len(failures) - most} more: execution.max_warnings is {most}")
+            reasons[reason := record.get("reason", "")] += 1
+            if reason not in NO_FAILURE:
+                words = (
+                    f"{make_printable(record['detail'][:200])} ({record['question_id']}, {reason})"
+                )
+                failures.append(f"SQL execution failed for {name}: {words}")
+    warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")
     done = f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')}"
@@ -97,4 +97,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

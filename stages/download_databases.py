@@ -10,19 +10,22 @@ from itertools import chain
 from pathlib import Path
 
 from answerkey.base.log import format_size, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases
+from answerkey.sections.whole_file import Params, read_params
 
 DATABASES = Path("data/databases")
 SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Make what is missing or not as the sources have it; write the schemas of all."""
     log = start_log("download_databases")
-    chosen, entries, limits = read_params("corpus", "corpora", "download")
+    chosen = params.corpus
+    entries = params.corpora
+    limits = params.download
     corpora = parse_corpora(chosen, entries)
     check_roots(corpora, entries, stage="download_databases")
     unpinned = list_unpinned({corpus.owner: corpus.databases for corpus in corpora})
@@ -43,4 +46,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.params import run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_folder, write_json
+from answerkey.base.stage import run_stage
 from answerkey.dataset import INTERIM, SUITES, read_classified
 from answerkey.exports.product import (
     average_scores,
@@ -20,6 +20,7 @@ from answerkey.exports.product import (
     write_product,
 )
 from answerkey.flags import FLAGS
+from answerkey.sections.whole_file import Params, read_params
 
 SELECTION = INTERIM / "selection"
 CORPORA = INTERIM / "corpora.json"
@@ -49,7 +50,7 @@ def write_statistics() -> None:
     write_json(METRICS, make_metrics(counts))
 
 
-def main() -> None:
+def main(_: Params) -> None:
     """Write everything that teammates and trainers take."""
     log = start_log("export_dataset")
     errors = read_json(VALIDATION)["errors"]
@@ -66,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

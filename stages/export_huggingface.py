@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.log import format_size, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
+from answerkey.base.stage import run_stage
 from answerkey.dataset import count_below
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.huggingface import (
@@ -19,6 +19,7 @@ from answerkey.exports.huggingface import (
     write_questions,
 )
 from answerkey.exports.prompts import read_template
+from answerkey.sections.whole_file import Params, read_params
 
 PRODUCT = Path("data/questions")
 FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
@@ -28,12 +29,12 @@ OUT = Path("data/exports/huggingface")
 TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Write the tables, and what describes them."""
     log = start_log("export_huggingface")
-    hub, selection, least = read_params(
-        "export_huggingface", "select_questions", "export_trainers.min_mutation_score"
-    )
+    hub = params.export_huggingface
+    selection = params.select_questions
+    least = params.export_trainers.min_mutation_score
     manifest = read_manifest(FOLDERS[DATABASES] / "manifest.json")
     with replace_folder(OUT) as folder:
         facts = CardFacts(
@@ -59,4 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_jsonl, write_json
+from answerkey.base.stage import run_stage
 from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import OPENENV, TABLES, write_formats
+from answerkey.sections.whole_file import Params, read_params
 
 PRODUCT = Path("data/questions")
 DATABASES = Path("data/databases")
@@ -24,10 +25,10 @@ LINKS = Path("data/schema_links/tables.json")  # {"fleet_train_000": ["ship", "p
 LENGTHS = EXPORTS / "prompt_lengths.json"
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Write all formats of all splits, the database, and how long prompts are."""
     log = start_log("export_trainers")
-    (settings,) = read_params("export_trainers")
+    settings = params.export_trainers
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
     with write_questions_db(BROWSABLE, read_jsonl(PRODUCT / "excluded.jsonl")) as add_question:
         counts = write_formats(
@@ -50,4 +51,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

@@ -10,9 +10,10 @@ from pathlib import Path
 from statistics import fmean
 
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, read_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.evaluation.samples import choose_queries, read_rollouts
+from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import ShardDirectory, read_shards
 from answerkey.sqlite.schema import SchemaFile
@@ -46,12 +47,12 @@ def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
         yield SuiteTask(name, database, tables, questions)
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Bring the suites of all databases up to date."""
     log = start_log("generate_test_suites")
-    settings, limits, execution = read_params(
-        "generate_test_suites", "compute_gold_answers", "execution"
-    )
+    settings = params.generate_test_suites
+    limits = params.compute_gold_answers
+    execution = params.execution
     names, made = run_suites(
         plan_tasks(databases_url=execution.databases_url),
         ShardDirectory(OUT),
@@ -71,4 +72,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

@@ -11,23 +11,25 @@ from collections import Counter
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import write_json, write_jsonl
+from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.sections.corpora import TRAIN, VALIDATION
+from answerkey.sections.whole_file import Params, read_params
 
 QUESTIONS_PATH = Path("data/interim/questions.jsonl")
 CORPORA_PATH = Path("data/interim/corpora.json")
 HELD_OUT_PATH = Path("data/interim/held_out.json")  # not JSON Lines: DVC warns of empty files
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Load the questions of the chosen corpora, corrected."""
     log = start_log("load_questions")
-    chosen, entries, limits, settings = read_params(
-        "corpus", "corpora", "download", "load_questions"
-    )
+    chosen = params.corpus
+    entries = params.corpora
+    limits = params.download
+    settings = params.load_questions
     corpora = parse_corpora(chosen, entries)
     others = parse_corpora(settings.held_out or [], entries)
     check_roots([*corpora, *others], entries, stage="load_questions")
@@ -51,4 +53,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

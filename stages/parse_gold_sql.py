@@ -10,11 +10,13 @@ from pathlib import Path
 
 import sqlglot
 
-from answerkey.base.errors import Reason
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
+from answerkey.base.reasons import Reason
 from answerkey.base.records import hash_value, read_jsonl
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, hash_code, read_shards
+from answerkey.base.stage import run_stage
+from answerkey.sections.whole_file import Params, read_params
+from answerkey.shards.code import hash_code
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import end_overdue
 from answerkey.sqlite.schema import SchemaFile, decode_schema
@@ -40,7 +42,7 @@ def parse_task(task: Task) -> list[Outcome]:
 
 def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order; the file itself is not looked at."""
-    made_by = [hash_code("parse_gold_sql"), sqlglot.__version__]
+    made_by = [hash_code(parse_task), sqlglot.__version__]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         tables = schemas.read_tables(name)
@@ -48,10 +50,10 @@ def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
         yield DatabaseWork(name, None, key, questions, decode_schema(tables))
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("parse_gold_sql")
-    (execution,) = read_params("execution")
+    execution = params.execution
     run = QueryRun(OUT, parse_task, OVERDUE)
     schemas = SchemaFile(SCHEMAS_PATH)
     works = plan_works(schemas)
@@ -66,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

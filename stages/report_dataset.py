@@ -13,13 +13,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.base.log import format_size, spell_count, start_log
-from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import read_json, read_jsonl, replace_file
+from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import EXCLUDED, SUITES, count_below
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
 from answerkey.report.questions import make_payload, read_rows
+from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
 
 PRODUCT = Path("data/questions")
@@ -41,12 +42,11 @@ def main(*arguments: str) -> None:
         print(compare_product(against))
         return
     log = start_log("report_dataset")
-    corpus, targets, settings, least = read_params(
-        "corpus",
-        "select_questions.targets",
-        "report_dataset",
-        "export_trainers.min_mutation_score",
-    )
+    params = read_params()
+    corpus = params.corpus
+    targets = params.select_questions.targets
+    settings = params.report_dataset
+    least = params.export_trainers.min_mutation_score
     most = settings.max_answer_characters
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
@@ -65,4 +65,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main, has_options=True)
+    run_command(main)

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.log import show_progress, spell_count, start_log
-from answerkey.base.params import read_params, run_stage
 from answerkey.base.records import read_database_hashes, write_json
+from answerkey.base.stage import run_stage
 from answerkey.dataset import INTERIM, add_terms, join_stages
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders, score_rollouts
+from answerkey.sections.whole_file import Params, read_params
 
 ROLLOUTS = Path("data/rollouts")
 OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty
@@ -21,10 +22,12 @@ FOLDERS = Folders(Path("data/databases"), Path("data/test_suites"))
 JOURNALS = Path(".answerkey/rollouts")
 
 
-def main() -> None:
+def main(params: Params) -> None:
     """Write the pass rates."""
     log = start_log("score_rollouts")
-    settings, reward, execution = read_params("score_rollouts", "reward", "execution")
+    settings = params.score_rollouts
+    reward = params.reward
+    execution = params.execution
     rollouts = read_rollouts(ROLLOUTS)
     wanted = {
         question_id
@@ -63,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main)
+    run_stage(main, read_params)

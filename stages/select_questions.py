@@ -6,14 +6,15 @@ from collections import Counter
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import (
     read_database_hashes,
     read_jsonl,
     replace_folder,
     write_json,
 )
+from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import NOT_SELECTED, SUITES, SUITES_NOT_SELECTED, read_classified
+from answerkey.sections.whole_file import read_params
 from answerkey.selection.choice import (
     WHY,
     choose,
@@ -37,7 +38,9 @@ def main(*arguments: str) -> None:
     )
     options = parser.parse_args(arguments)
     log = start_log("select_questions")
-    settings, reward = read_params("select_questions", "reward")
+    params = read_params()
+    settings = params.select_questions
+    reward = params.reward
     policies = read_policies(settings.policies)
     if options.policies:
         print("\n".join(f"{flag}: {policy}" for flag, policy in policies.items()))
@@ -59,4 +62,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main, has_options=True)
+    run_command(main)

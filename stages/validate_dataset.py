@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 
 from answerkey.base.log import start_log
-from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import write_json
+from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import INTERIM
+from answerkey.sections.whole_file import read_params
 from answerkey.validation.checks import ValidationError, check_selection
 
 OUT = INTERIM / "validation.json"
@@ -29,9 +30,10 @@ def main(*arguments: str) -> None:
     )
     is_product = parser.parse_args(arguments).validate
     log = start_log("validate_dataset")
-    settings, rule, limits = read_params(
-        "select_questions", "classify_difficulty", "compute_gold_answers"
-    )
+    params = read_params()
+    settings = params.select_questions
+    rule = params.classify_difficulty
+    limits = params.compute_gold_answers
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
         from answerkey.validation.dataset import report_product
@@ -48,4 +50,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main, has_options=True)
+    run_command(main)

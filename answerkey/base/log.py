@@ -19,6 +19,17 @@ def start_log(stage_name: str) -> logging.Logger:
     return log
 
 
+def warn_of_each(
+    log: logging.Logger, warnings: Sequence[str], *, most: int | None, key: str
+) -> None:
+    """Log each warning; or, if the params key says how many at most, the first ones and how many
+    more there are, and nothing for 0."""
+    for warning in warnings[:most]:
+        log.warning(f"warning: {warning}")
+    if most and len(warnings) > most:
+        log.warning(f"warning: and {len(warnings) - most} more: {key} is {most}")
+
+
 def format_size(size_bytes: int) -> str:
     """
     >>> format_size(999), format_size(1_234_567), format_size(999_949)

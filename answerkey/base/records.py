@@ -22,8 +22,9 @@ try:
 except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, only slower
     import json as orjson
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
+from answerkey.base.reasons import Reason
 
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
 _NEXT_STEP = "it is the pipeline's own: `dvc repro` makes it again"

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.params import load_yaml, read_params
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
+from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
 from answerkey.sections.corpora import (
@@ -30,6 +30,7 @@ from answerkey.sections.corpora import (
     HubQuestions,
     check_corpora,
 )
+from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.files import check_db_id, check_db_ids
 
 Record = dict[str, Any]
@@ -218,7 +219,9 @@ def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpu
     """A corpus and limits; in the place of what is not given, Spider's, as params.yaml has them."""
     if corpus and limits:
         return corpus, limits
-    entries, download = read_params("corpora", "download", path=PROJECT_PARAMS)
+    params = read_params(PROJECT_PARAMS)
+    entries = params.corpora
+    download = params.download
     return corpus or parse_corpora("spider", entries)[0], limits or download
 
 

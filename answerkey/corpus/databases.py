@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
 from answerkey.shards.processes import Died, run_alone
 from answerkey.sqlite.files import (

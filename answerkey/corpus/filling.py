@@ -16,11 +16,12 @@ from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log, track_progress
-from answerkey.base.params import make_parser, read_params, run_stage
 from answerkey.base.records import replace_file
+from answerkey.base.stage import make_parser, run_command
 from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
 from answerkey.corpus.databases import UnreadableDatabaseError, check_database
 from answerkey.sections.corpora import Download
+from answerkey.sections.whole_file import read_params
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -101,7 +102,9 @@ def main(*arguments: str) -> None:
     parser.add_argument("folder", help="where filled databases go, below its root")
     parser.add_argument("--rows", type=int, default=40, help="least number in a table")
     options = parser.parse_args(arguments)
-    entries, limits = read_params("corpora", "download")
+    params = read_params()
+    entries = params.corpora
+    limits = params.download
     (corpus,) = parse_corpora(options.corpus, entries)
     filled = fill_corpus(corpus, options.folder, rows=options.rows, limits=limits)
     place = f"corpora.{corpus.name}.databases"
@@ -110,4 +113,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    run_stage(main, has_options=True)
+    run_command(main)

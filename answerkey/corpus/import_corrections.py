@@ -25,13 +25,13 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.params import read_params
 from answerkey.base.records import list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_rows
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
+from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.statement import trim_statement
 
 # The names that lists give to their fields; the first that a row has counts.
@@ -280,7 +280,9 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
         date.fromisoformat(day)
     except ValueError:
         raise InputError(f"--date is {day!r}, expected a day: 2026-03-01") from None
-    entries, download = read_params("corpora", "download")
+    params = read_params()
+    entries = params.corpora
+    download = params.download
     (entry,) = parse_corpora(corpus, entries)
     entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
     questions = assign_splits(load_corpora([entry], limits=download).records)

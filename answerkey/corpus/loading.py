@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import check_value, mapping, text
-from answerkey.base.params import load_yaml
+from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
     GRADING_METHOD,

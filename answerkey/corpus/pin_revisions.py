@@ -16,11 +16,11 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.params import PARAMS_PATH, read_params
 from answerkey.base.records import hash_file, replace_file
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.hub import fetch_file, resolve_revision
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download, HubQuestions
+from answerkey.sections.whole_file import PARAMS_PATH, read_params
 
 Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
 
@@ -87,7 +87,9 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
 
 def pin_corpora(names: list[str]) -> None:
     log = start_log("pin")
-    entries, limits = read_params("corpora", "download")
+    params = read_params()
+    entries = params.corpora
+    limits = params.download
     changes: Changes = {}
     for corpus in parse_corpora(names, entries):
         changes |= _find_pins(corpus, limits)

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     DIFFICULTIES,
     HARDNESS_LEVELS,

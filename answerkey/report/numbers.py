@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from answerkey.base.errors import Reason
 from answerkey.base.log import spell_count
+from answerkey.base.reasons import Reason
 from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.flags import EXPLANATIONS
 from answerkey.report.questions import pick_examples

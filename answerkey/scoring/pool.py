@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Self
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 from answerkey.sqlite.guard import Limits
 

@@ -25,7 +25,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule

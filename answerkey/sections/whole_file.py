@@ -6,9 +6,11 @@ No stage has this among its deps: it stops a run, or changes nothing.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from answerkey.base.kinds import From0, Kind, Text
+from answerkey.base.kinds import From0, Kind, Text, check_value
+from answerkey.base.yaml_files import load_yaml
 from answerkey.flags import FLAGS
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -20,6 +22,8 @@ from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sections.score_rollouts import Reward, ScoreRollouts
 from answerkey.sections.select_questions import SelectQuestions
 from answerkey.sqlite.guard import Limits
+
+PARAMS_PATH = Path("params.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +85,22 @@ class Params:
                 raise ValueError(
                     f"select_questions.policies: unknown {name}: expected a flag of docs/probes.md"
                 )
+
+
+def read_params(path: Path = PARAMS_PATH) -> Params:
+    """Return the whole of params.yaml, checked.
+
+    >>> params = read_params()
+    >>> params.audit_gold_answers.max_rows, params.select_questions.targets.eval_share
+    (1000, 0.3)
+
+    A stage names what it reads as such attributes, and dvc.yaml lists the same keys: a test
+    compares the two, since a result whose params are not declared stays silently stale.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        InputError: as `load_yaml` and `check_value`.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path.absolute()}: expected the root of the project")
+    return check_value(Params, load_yaml(path), where=str(path))

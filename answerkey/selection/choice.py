@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 import pandas as pd
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts, spell_count
+from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,

@@ -12,7 +12,6 @@ that process ends too, the database gets no shard, and the run fails when all ot
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -23,7 +22,6 @@ from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import show_progress, spell_count, track_progress
-from answerkey.base.params import load_yaml
 from answerkey.base.records import (
     encode_json,
     hash_file,
@@ -37,52 +35,10 @@ from answerkey.shards.processes import LOCAL, Died, map_tasks, run_alone
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import OVERDUE_STATUS
 
-ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it runs
-
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000
 
 Outcome = dict[str, Any]
-
-
-def hash_code(stage: str, *, root: Path = ROOT) -> str:
-    """sha256 over the modules and packages that the dvc.yaml of `root` lists for a stage, by name
-    and content. Docstrings and comments count for nothing: DVC runs the stage again for one, and no
-    shard is made.
-
-    >>> hash_code("parse_gold_sql") == hash_code("audit_gold_answers")
-    False
-
-    Raises:
-        FileNotFoundError: if there is no dvc.yaml, or a module that it lists is missing.
-    """
-    deps = load_yaml(root / "dvc.yaml")["stages"][stage]["deps"]
-    files = sorted({path for dep in deps for path in _list_code(root / dep)})
-    return hash_value([(path.relative_to(root).as_posix(), _hash_module(path)) for path in files])
-
-
-def _list_code(path: Path) -> Iterator[Path]:
-    if path.suffix == ".py":
-        yield path
-    elif (path / "__init__.py").is_file():
-        for file in path.rglob("*"):
-            if file.is_file() and "__pycache__" not in file.parts:
-                yield file
-
-
-def _hash_module(path: Path) -> str:
-    if path.suffix != ".py":
-        return hash_file(path)
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [statement for statement in body if not _is_text(statement)]
-    return hash_value(ast.unparse(tree))  # which knows no comments
-
-
-def _is_text(node: ast.stmt) -> bool:
-    value = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 class ShardDirectory:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.query_tree import (
@@ -30,7 +30,7 @@ _BY_KEY |= {"group": "group_by", "order": "order_by"}
 TABLE_NODES = (exp.Table, exp.In)
 
 
-def list_tables(nodes: Iterable[exp.Expression], schema: Schema | None) -> list[str]:
+def list_tables(nodes: Iterable[exp.Expr], schema: Schema | None) -> list[str]:
     """`extract_tables_involved` of a tree, from its nodes that may name a table (`TABLE_NODES`)."""
     names: dict[str, str] = {}
     for node in nodes:
@@ -56,7 +56,7 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
     return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
 
 
-def _name_table(node: exp.Expression) -> str:
+def _name_table(node: exp.Expr) -> str:
     """The name in a FROM, or in `x IN name`, short for `x IN (SELECT * FROM name)`; '' for what is
     no table: a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or query."""
     if isinstance(node, exp.In):
@@ -67,12 +67,12 @@ def _name_table(node: exp.Expression) -> str:
     else:
         if not isinstance(node.this, exp.Identifier) or node.arg_key == "indexed":
             return ""
-        name, database = node.name, node.db
+        name, database = node.name, node.text("db")
     is_cte = not database and find_cte(node, name) is not None
     return "" if is_cte else name
 
 
-def list_features(tree: exp.Expression) -> list[str]:
+def list_features(tree: exp.Expr) -> list[str]:
     """The sorted names of what a query uses, anywhere in it.
 
     >>> list_features(parse_sql("SELECT count(*) FROM a LEFT JOIN b USING (c) WHERE d IS NULL"))
@@ -80,24 +80,23 @@ def list_features(tree: exp.Expression) -> list[str]:
     """
     found = set()
     for node in tree.walk():
-        kind = type(node)
         if node.key in _BY_KEY:
             found.add(_BY_KEY[node.key])
-        elif kind is exp.Select:
+        elif isinstance(node, exp.Select):
             if _is_nested(node):
                 found.add("nested_query")
-        elif kind is exp.Join:
+        elif isinstance(node, exp.Join):
             found.add("join")
             if node.side == "LEFT":
                 found.add("left_join")
-        elif kind is exp.Is and isinstance(node.expression, exp.Null):
+        elif type(node) is exp.Is and isinstance(node.expression, exp.Null):
             found.add("null_test")
         elif is_aggregate(node) and not is_windowed(node):
             found.add("aggregate")
     return sorted(found)
 
 
-def _is_nested(select: exp.Expression) -> bool:
+def _is_nested(select: exp.Expr) -> bool:
     """Whether a SELECT stands in an expression or in FROM, not as an arm or a CTE."""
     node = select.parent
     while isinstance(node, exp.SetOperation):
@@ -105,15 +104,16 @@ def _is_nested(select: exp.Expression) -> bool:
     return isinstance(node, exp.Subquery | exp.In | exp.Exists)
 
 
-def name_answer_columns(tree: exp.Expression) -> list[str]:
+def name_answer_columns(tree: exp.Expr) -> list[str]:
     """The columns that a query gives; none if they are not known, as those of a `*`.
 
     >>> name_answer_columns(parse_sql("SELECT count(*), ship.name, built AS year FROM ship"))
     ['COUNT(*)', 'name', 'year']
     """
-    if any(column.is_star for column in tree.selects):
+    shown = tree.selects if isinstance(tree, exp.Query) else []
+    if any(column.is_star for column in shown):
         return []
-    return [column.output_name or column.sql("sqlite") for column in tree.selects]
+    return [column.output_name or column.sql("sqlite") for column in shown]
 
 
 def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
 
 
-def _describe_query(tree: exp.Expression, schema: Schema) -> dict[str, Any]:
+def _describe_query(tree: exp.Expr, schema: Schema) -> dict[str, Any]:
     answer_columns = name_answer_columns(tree)
     hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)
@@ -192,7 +192,7 @@ class Components(NamedTuple):
     others: int
 
 
-def classify_hardness(tree: exp.Expression) -> str:
+def classify_hardness(tree: exp.Expr) -> str:
     """Return one of HARDNESS_LEVELS, by the official rule: see `Components`.
 
     >>> classify_hardness(parse_sql("SELECT name FROM cat WHERE age > 3"))
@@ -213,7 +213,7 @@ def classify_hardness(tree: exp.Expression) -> str:
     return EXTRA
 
 
-def count_components(tree: exp.Expression) -> Components:
+def count_components(tree: exp.Expr) -> Components:
     """Return the three counts of the official rule.
 
     >>> sql = "SELECT a, b FROM t JOIN u ON t.id = u.id WHERE a IN (SELECT c FROM v)"
@@ -261,7 +261,7 @@ def count_components(tree: exp.Expression) -> Components:
     )
 
 
-def _find_left_arm(query: exp.Expression) -> tuple[exp.Expr, int]:
+def _find_left_arm(query: exp.Expr) -> tuple[exp.Expr, int]:
     """Return the leftmost SELECT or VALUES, and the number of queries beside it: CTEs, and one for
     a chain of set operations."""
     ctes = 0

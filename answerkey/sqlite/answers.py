@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")

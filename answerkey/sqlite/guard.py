@@ -23,8 +23,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
-from answerkey.base.errors import Reason
 from answerkey.base.kinds import From1
+from answerkey.base.reasons import Reason
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.statement import trim_statement
 

@@ -237,7 +237,8 @@ class SchemaFile:
 
     def read_tables(self, name: str) -> list[dict[str, Any]]:
         """The tables of a database as `encode_schema` wrote them."""
-        return json.loads(self._lines[name])["tables"]
+        tables: list[dict[str, Any]] = json.loads(self._lines[name])["tables"]
+        return tables
 
     def __getitem__(self, name: str) -> Schema:
         return decode_schema(self.read_tables(name))

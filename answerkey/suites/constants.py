@@ -175,7 +175,7 @@ def list_constants(scopes: Scopes) -> list[Constant]:
     ]
 
 
-def _list_outputs(query: exp.Expression | None) -> list[exp.Expression]:
+def _list_outputs(query: exp.Expr | None) -> list[exp.Expr]:
     select = first_select(query) if query is not None else None
     return [output.unalias() for output in select.expressions] if select is not None else []
 
@@ -322,11 +322,11 @@ class _Reader:
             for row in rows or ()
         ]
 
-    def _find_all(self, *types: type[exp.Expression]) -> Iterator[exp.Expression]:
+    def _find_all(self, *types: type[exp.Expr]) -> Iterator[exp.Expr]:
         for select in self._selects:
             yield from select.find_all(*types)
 
-    def _find_slot(self, node: exp.Expression | None) -> Slot | None:
+    def _find_slot(self, node: exp.Expr | None) -> Slot | None:
         """The row and the column that an expression passes on; None where it does not."""
         found = self._scopes.resolve(node) if isinstance(node, exp.Column) else None
         if found is None:
@@ -338,7 +338,7 @@ class _Reader:
             return row, found.table.columns.index(found.column)
         return self._find_slot(found.expression)
 
-    def _is_negated(self, node: exp.Expression, *columns: exp.Expression) -> bool:
+    def _is_negated(self, node: exp.Expr, *columns: exp.Expr) -> bool:
         """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
         found = (self._scopes.resolve(one) for one in columns if isinstance(one, exp.Column))
         waiting = {id(one.scope.select) for one in found if one is not None}
@@ -364,7 +364,7 @@ class _Reader:
                         yield self._find_slot(column), self._find_slot(output)
 
     def _intersect(
-        self, outputs: Sequence[exp.Expression], values: dict[Slot, tuple[Any, Any]]
+        self, outputs: Sequence[exp.Expr], values: dict[Slot, tuple[Any, Any]]
     ) -> Iterator[tuple[Slot, Slot]]:
         """The columns that the sides of an INTERSECT show in one place; and the keys of their
         tables, where one row may be behind both sides."""
@@ -393,8 +393,8 @@ def _count_rows(select: exp.Select, most: int) -> int:
 
 
 def _read_comparisons(
-    scopes: Scopes, predicates: Iterable[exp.Expression]
-) -> Iterator[tuple[type[exp.Expression], exp.Column, Any]]:
+    scopes: Scopes, predicates: Iterable[exp.Expr]
+) -> Iterator[tuple[type[exp.Expr], exp.Column, Any]]:
     """The kind of each comparison of a column, with what it is compared with."""
     for node in predicates:
         if not isinstance(node.this, exp.Column):
@@ -411,7 +411,7 @@ def _read_comparisons(
                 yield type(node), node.this, value
 
 
-def _read_literal(node: exp.Expression) -> Any:
+def _read_literal(node: exp.Expr) -> Any:
     """A number or a text; None for what is neither."""
     if isinstance(node, exp.Neg):
         value = _read_literal(node.this)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sql.query_tree import parse_sql, unwrap
@@ -216,7 +216,7 @@ class Query:
     """
 
     sql: str
-    tree: exp.Expression
+    tree: exp.Expr
     rows: list[Row]
     order: Order
     accepted_rows: Sequence[Any] | None = None

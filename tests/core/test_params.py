@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from answerkey.base.errors import InputError, Reason
-from answerkey.base.params import load_params, read_params
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.flags import EXCLUDE, FAMILIES, FLAG, FLAGS
 from answerkey.risk.gold_risk import NO_SIGNS
 from answerkey.sections.corpora import check_corpora
 from answerkey.sections.exports import ReportDataset
+from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.guard import Limits
 from tests.shared.paths import ROOT
 
@@ -45,17 +46,16 @@ def write(folder: Path, params: object) -> Path:
     return path
 
 
-def test_values_come_in_the_order_asked_for(tmp_path):
-    path = write(tmp_path, PROJECT)
-    keys = ("select_questions.targets", "corpus", "execution")
-    targets, corpus, execution = read_params(*keys, path=path)
-    assert (targets.eval_share, corpus, execution.workers) == (0.3, "sample", 0)
+def test_values_are_attributes_of_their_sections(tmp_path):
+    params = read_params(write(tmp_path, PROJECT))
+    assert params.select_questions.targets.eval_share == 0.3
+    assert (params.corpus, params.execution.workers) == ("sample", 0)
 
 
 def test_missing_file_says_where_to_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(FileNotFoundError, match=f"No {tmp_path}/params.yaml: expected the root"):
-        read_params("corpus")
+        read_params()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_file_that_holds_no_params_is_named(tmp_path, content, words):
     path = tmp_path / "params.yaml"
     path.write_bytes(content)
     with pytest.raises(InputError, match=words):
-        load_params(path)
+        read_params(path)
 
 
 # What depends on the user's data, or is to be seen in params.yaml however it stands.
@@ -80,7 +80,7 @@ CHOSEN = {"corpora", "corpus", "export_huggingface", "select_questions"}
 
 
 def test_params_of_the_project_are_the_defaults():
-    params = load_params(ROOT / "params.yaml")
+    params = read_params(ROOT / "params.yaml")
     for field in fields(params):
         if field.name not in CHOSEN:
             assert getattr(params, field.name) == field.default_factory(), field.name
@@ -88,7 +88,7 @@ def test_params_of_the_project_are_the_defaults():
 
 def test_section_or_key_that_is_left_out_has_its_default(tmp_path):
     params = {name: PROJECT[name] for name in ("corpus", "corpora", "export_huggingface")}
-    left = load_params(write(tmp_path, params | {"report_dataset": {"max_answer_characters": 9}}))
+    left = read_params(write(tmp_path, params | {"report_dataset": {"max_answer_characters": 9}}))
     assert left.report_dataset == ReportDataset(max_rows=5000, max_answer_characters=9)
     assert left.compute_gold_answers == Limits()
 
@@ -101,7 +101,7 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
     params = copy.deepcopy(PROJECT)
     del (params["export_huggingface"] if "." in key else params)[name]
     with pytest.raises(InputError, match=f"params.yaml: no key {key}: expected it among "):
-        load_params(write(tmp_path, params))
+        read_params(write(tmp_path, params))
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
 def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, key, value, words):
     path = write(tmp_path, change(PROJECT, key, value))
     with pytest.raises(InputError, match=f"params.yaml: {key}.*: .*{words}$"):
-        load_params(path)
+        read_params(path)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_value_that_a_key_cannot_have_is_named_with_those_that_it_can(tmp_path, 
 def test_key_that_no_stage_reads_is_named(tmp_path, key, words):
     path = write(tmp_path, change(PROJECT, key, 1))
     with pytest.raises(InputError, match=f"params.yaml: unknown key {key}: {words}"):
-        load_params(path)
+        read_params(path)
 
 
 def test_every_mistake_has_a_line(tmp_path):
@@ -154,7 +154,7 @@ def test_every_mistake_has_a_line(tmp_path):
     params["compute_gold_answers"]["max_step"] = 1
     params["report_dataset"]["max_rows"] = -1
     with pytest.raises(InputError) as caught:
-        load_params(write(tmp_path, params))
+        read_params(write(tmp_path, params))
     file = tmp_path / "params.yaml"
     assert str(caught.value).splitlines() == [
         f"{file}: unknown key compute_gold_answers.max_step: expected some of max_steps,"
@@ -168,7 +168,7 @@ def test_every_mistake_has_a_line(tmp_path):
 def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):
     path = write(tmp_path, change(PROJECT, "select_questions.targets.corpus_shares", {"spider": 1}))
     with pytest.raises(InputError, match=r"corpus_shares: .*each of the corpora sample, found sp"):
-        load_params(path)
+        read_params(path)
 
 
 FILES = {"train": ["a.json"], "validation": ["b.json"]}

@@ -18,6 +18,7 @@ from answerkey.corpus.corpora import (
     parse_corpora,
 )
 from answerkey.sections.corpora import check_corpora
+from answerkey.sections.whole_file import read_params
 from stages import download_databases, load_questions
 from tests.shared.project_world import make_entry, write_params
 
@@ -127,7 +128,7 @@ def test_stage_that_reads_a_root_which_is_no_dep_does_not_run(
     pipeline = {"stages": {name: {"deps": ["data/known"]}}}
     Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
     with pytest.raises(ValueError, match=f"would not notice changes in .* among deps of {name}"):
-        stage.main()
+        stage.main(read_params())
 
 
 @pytest.mark.parametrize(

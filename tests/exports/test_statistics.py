@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.exports.product import make_counts, make_metrics, make_plots, tabulate_questions
 from answerkey.flags import FLAGS
 from tests.shared.joined_questions import make_joined

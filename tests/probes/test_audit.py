@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from answerkey import probes
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.english.question import Question
 from answerkey.order.inspection import ReorderedCopy
 from answerkey.probes.audit import (

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerkey.base.errors import InputError
-from answerkey.base.params import load_yaml
 from answerkey.base.records import read_manifest
+from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import LAYOUTS, parse_corpora, read_source_questions
 from answerkey.corpus.databases import read_descriptions
 from answerkey.corpus.import_corrections import read_claims

@@ -28,9 +28,12 @@ PIPELINE = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stag
 STAGES = sorted(PIPELINE)
 # Imports for a check alone, which stops a run or changes nothing: a stage depends on the sections
 # that it reads, not on all others, and load_questions not on what a rule of comparison does.
-CHECKS = {
-    "answerkey.base.params": "answerkey.sections.whole_file",
-    "answerkey.corpus.loading": "answerkey.scoring.rules",
+CHECKS = {"answerkey.corpus.loading": "answerkey.scoring.rules"}
+# The whole of params.yaml, which is checked before a stage starts; and what says what happens, and
+# changes no result.
+NO_RESULT = {
+    "answerkey.sections.whole_file",
+    *(f"answerkey.base.{name}" for name in ("errors", "log", "stage")),
 }
 # Sections that change no result.
 UNDECLARED = {"download", "execution"}
@@ -52,7 +55,8 @@ def imported_modules(module: str) -> frozenset[str]:
     while waiting:
         importer = waiting.pop()
         names = list_imports(source_path(importer))
-        names -= {name for name in names if f"{name}.".startswith(f"{CHECKS.get(importer)}.")}
+        unlisted = tuple(f"{name}." for name in (*NO_RESULT, CHECKS.get(importer)))
+        names -= {name for name in names if f"{name}.".startswith(unlisted)}
         parents = {".".join(name.split(".")[:-1]) for name in names if "." in name}
         modules = {n for n in {*names, *parents} if n.startswith(("answerkey.", "stages."))}
         imported = {module for module in modules if source_path(module)} - found
@@ -66,14 +70,17 @@ def is_under(path: str, dep: str) -> bool:
 
 
 def read_params_keys(name: str) -> set[str]:
-    """The literal keys that a stage's own file asks `read_params` for."""
+    """The attributes of `params` that a stage's own file reads: `params.reward.rule`."""
     tree = ast.parse(source_path(f"stages.{name}").read_text(encoding="utf-8"))
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     keys = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "read_params":
-            for argument in node.args:
-                assert isinstance(argument, ast.Constant), f"{name}: a key that is no literal"
-                keys.add(argument.value)
+        if isinstance(node, ast.Name) and node.id == "params" and isinstance(node.ctx, ast.Load):
+            assert isinstance(parents[node], ast.Attribute), f"{name}: params are handed on whole"
+            attributes = []
+            while isinstance(node := parents[node], ast.Attribute):
+                attributes.append(node.attr)
+            keys.add(".".join(attributes))
     return keys
 
 
@@ -147,7 +154,15 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
     }
     # `corpora` reads them for calls outside the pipeline, which name no corpus; `command`
     # and what it calls, and `filling`, work beside the pipeline.
-    others = {"params", "corpora", "command", "pin_revisions", "import_corrections", "filling"}
+    others = {
+        "stage",
+        "whole_file",
+        "corpora",
+        "command",
+        "pin_revisions",
+        "import_corrections",
+        "filling",
+    }
     assert readers - others <= set(STAGES)
 
 

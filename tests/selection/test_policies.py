@@ -10,9 +10,9 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import check_value
-from answerkey.base.params import load_params
 from answerkey.flags import FLAGS
 from answerkey.sections.select_questions import Policies, Policy
+from answerkey.sections.whole_file import read_params
 from answerkey.selection.policies import find_exclusion, keep_reported, read_policies
 from stages import select_questions
 from tests.shared.paths import ROOT
@@ -67,7 +67,7 @@ def test_policy_that_is_none_is_named_with_its_flag(value):
 def test_unknown_flag_is_named(tmp_path):
     write_policies(tmp_path, {"latent_tye": "flag"})
     with pytest.raises(InputError, match=r"policies: unknown latent_tye: expected a flag of docs"):
-        load_params(tmp_path / "params.yaml")
+        read_params(tmp_path / "params.yaml")
 
 
 def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.records import hash_file
+from answerkey.sections.whole_file import read_params
 from answerkey.shards.database_files import Database, find_database, local_path
 from stages import compute_gold_answers as stage
 from tests.shared.fleet_world import Project, make_fleet
@@ -67,6 +68,6 @@ def test_url_changes_no_shard(tmp_path, monkeypatch, capfd):
     project.write(databases_url=(tmp_path / "store").as_uri())
     shutil.move(tmp_path / "data/databases/fleet", tmp_path / "store" / "fleet")
     for executed in (2, 0):
-        stage.main()
+        stage.main(read_params())
         assert f" {executed} queries executed" in capfd.readouterr().err
         assert project.bytes() == shards

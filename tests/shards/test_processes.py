@@ -13,7 +13,8 @@ from multiprocessing import connection
 
 import pytest
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.shards.processes import RAY, Died, map_tasks, run_alone
 from answerkey.sqlite.guard import QueryError
 from tests.shared.processes import heed_interrupts, wait_until

@@ -11,7 +11,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.shards.processes import RAY, Died, check_versions, list_versions, map_tasks
 from answerkey.sqlite.guard import QueryError
 from tests.shards.test_faults import Stage

@@ -14,11 +14,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.shards import runs
-from answerkey.shards.runs import DatabaseWork, QueryRun, ShardDirectory, hash_code, read_shards
+from answerkey.shards.runs import DatabaseWork, QueryRun, ShardDirectory, read_shards
 from answerkey.sqlite.guard import OVERDUE_STATUS
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -381,117 +380,3 @@ def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkey
         assert read_files(out) != before_it
     assert execute(world, ROOT, "compute_gold_answers") > 30
     assert read_files(answers) == made
-
-
-# --- which files are the code of a stage
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A stage whose code is a module, a package and a folder of another kind."""
-    deps = ["stages/one.py", "library", "data", "${corpora.local.root}"]
-    pipeline = {"stages": {"one": {"deps": deps}, "other": {"deps": ["stages/other.py"]}}}
-    files = {
-        "dvc.yaml": yaml.safe_dump(pipeline),
-        "stages/one.py": "1",
-        "stages/other.py": "2",
-        "library/__init__.py": "",
-        "library/inner/deep.py": "3",
-        "library/inner/page.html": "4",
-        "data/questions.jsonl": "5",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    "name", ["stages/one.py", "library/inner/deep.py", "library/inner/page.html", "library/new.py"]
-)
-def test_every_file_of_a_module_or_package_counts(project: Path, name: str) -> None:
-    one, other = hash_code("one", root=project), hash_code("other", root=project)
-    (project / name).write_text("changed = 1")
-    assert hash_code("one", root=project) != one
-    assert hash_code("other", root=project) == other
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "library/__pycache__/deep.cpython-311.pyc",
-        "data/questions.jsonl",
-        "data/tool.py",
-        "stages/other.py",
-    ],
-)
-def test_compiled_files_data_and_code_of_others_do_not_count(project: Path, name: str) -> None:
-    before = hash_code("one", root=project)
-    (project / name).parent.mkdir(exist_ok=True)
-    (project / name).write_text("changed")
-    assert hash_code("one", root=project) == before
-
-
-def test_module_that_is_listed_and_missing_is_named(project: Path) -> None:
-    (project / "stages/one.py").unlink()
-    with pytest.raises(FileNotFoundError, match=r"stages/one\.py"):
-        hash_code("one", root=project)
-
-
-CODE = '''"""A module."""
-
-import os  # for two
-
-
-class Ship:
-    """A ship."""
-
-    def sail(self) -> str:
-        """Sail.
-
-        Far.
-        """
-        # Away.
-        return """# no comment
-
-        """
-'''
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ('"""A module."""', '"""Another\nmodule."""'),
-        ('"""A module."""', ""),
-        ("\n\n\n", "\n"),
-        ("Far.", "Near."),
-        ("# Away.", "# Here.\n        # There."),
-        ('        """Sail.\n\n        Far.\n        """\n', ""),
-    ],
-)
-def test_docstrings_comments_and_blank_lines_do_not_count(
-    project: Path, before: str, after: str
-) -> None:
-    (project / "stages/one.py").write_text(CODE)
-    one = hash_code("one", root=project)
-    assert before in CODE
-    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
-    assert hash_code("one", root=project) == one
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("import os", "import sys"),
-        ("# no comment", "# nothing"),
-        ("# no comment\n\n", "# no comment\n"),
-        ("        return", "        yield"),
-        ("class Ship", "class Boat"),
-    ],
-)
-def test_code_and_texts_count(project: Path, before: str, after: str) -> None:
-    (project / "stages/one.py").write_text(CODE)
-    one = hash_code("one", root=project)
-    assert before in CODE
-    (project / "stages/one.py").write_text(CODE.replace(before, after, 1))
-    assert hash_code("one", root=project) != one

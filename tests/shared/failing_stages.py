@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from tests.shared.checkout import hash_tree
+from tests.shared.stages import call_stage
 
 MAX_SECONDS = 120
 
@@ -54,7 +55,7 @@ def hash_outs(outs: list[str]) -> dict[str, str]:
 
 def run_stage(name: str, *, max_bytes: int | None = None, is_killed: bool = False) -> int:
     """The status of a stage; a file that grows beyond the bytes is an error, or kills."""
-    module = importlib.import_module(f"stages.{name}")
+    importlib.import_module(f"stages.{name}")
     child = os.fork()
     if not child:
         status = 1
@@ -64,7 +65,7 @@ def run_stage(name: str, *, max_bytes: int | None = None, is_killed: bool = Fals
                 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
             if max_bytes is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (max_bytes, resource.RLIM_INFINITY))
-            module.main()
+            call_stage(name)
             status = 0
         except Exception as error:
             print(f"{name}: {error!r}", file=sys.stderr)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.records import hash_file
+from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.guard import Limits
 from stages import compute_gold_answers as stage
 from tests.shared.databases import make_database
@@ -69,7 +70,7 @@ class Project:
     def run(self, capfd, **options):
         """Writes all inputs, runs the stage, gives its summary line."""
         self.write(**options)
-        stage.main()
+        stage.main(read_params())
         return capfd.readouterr().err
 
     def shard(self, name):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from tests.shared.paths import ROOT
+from tests.shared.stages import call_stage
 
 HARBOUR = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT, country TEXT);
@@ -180,7 +180,7 @@ class World:
         """Run stages in this process; it stands in the world's folder."""
         assert Path.cwd() == self.folder
         for stage in stages:
-            import_module(f"stages.{stage}").main()
+            call_stage(stage)
 
     def run_to(self, last: str) -> None:
         """Run every stage up to this one."""

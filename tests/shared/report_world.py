@@ -21,10 +21,10 @@ _NOT_READ = ("export_huggingface", "report_dataset")
 STAGES = (*(name for name in PIPELINE if name not in _NOT_READ), "report_dataset")
 _RUN_STAGES = """
 import sys
-from importlib import import_module
+from tests.shared.stages import call_stage
 stages, sys.argv = sys.argv[1:], ["stage"]
 for stage in stages:
-    import_module(f"stages.{stage}").main()
+    call_stage(stage)
 """
 HOSTILE = "</script><img src=x onerror=alert(1)> & &lt;b&gt; \u2028 {{ 7 * 7 }} <!--"
 

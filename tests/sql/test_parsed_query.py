@@ -12,7 +12,7 @@ import pytest
 import sqlglot
 from sqlglot import exp, parse_one
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.sql.parsed_query import (
     EASY,
     EXTRA,

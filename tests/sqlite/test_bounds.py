@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.sqlite.guard import (
     EXPENDABLE_VARIABLE,
     OVERDUE_STATUS,

@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from tests.shared.databases import make_database
 

@@ -10,18 +10,20 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerkey.base.errors import InputError, Reason
+from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.base.records import hash_file, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.corpora import Download
-from answerkey.sections.whole_file import Execution
+from answerkey.sections.whole_file import Execution, read_params
 from answerkey.shards.runs import QueryRun, read_shards
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import QueryError
@@ -136,7 +138,7 @@ def test_every_question_ends_with_an_answer_or_a_reason_and_no_database_is_chang
     ).write()
     folder = project.folder / "data/databases"
     before = {path: hash_file(path) for path in folder.rglob("*") if path.is_file()}
-    stage.main()
+    stage.main(read_params())
     assert project.shard("fleet") == [
         {"question_id": f"fleet_train_{place:03d}", **outcome}
         for place, outcome in enumerate(
@@ -204,7 +206,7 @@ def test_query_whose_process_dies_is_no_fact_and_a_curator_may_exclude_it(
     project.add("a", ["SELECT 1", "SELECT 'please die'", "SELECT 3"]).add("b", ["SELECT 4"])
     project.write(workers=2)
     with pytest.raises(InputError, match="a_train_001 of database a: killed by signal 9"):
-        stage.main()
+        stage.main(read_params())
     assert project.bytes().keys() == {"b.jsonl"}
     project.excluded["a_train_001"] = "SQLite crashes on it."
     summary = project.run(capfd, workers=2)
@@ -229,7 +231,7 @@ def test_corrupt_database_stops_the_run(project):
     manifest = {"databases": {"a": {"sha256": hash_file(path)}}}
     (project.folder / "data/databases/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(sqlite3.DatabaseError, match=r"Corrupt database: .*a\.sqlite") as caught:
-        stage.main()
+        stage.main(read_params())
     assert not isinstance(caught.value, QueryError)
 
 
@@ -247,7 +249,7 @@ def test_each_question_that_fails_is_told_or_counted_by_the_params_of_the_projec
     failing = [f"fleet_train_{n:03d}" for n, (_, words) in enumerate(FAILING) if words is not None]
     project.add("fleet", [sql for sql, _ in FAILING]).write()
     write_params(project.folder / "params.yaml", compute_gold_answers=project.limits)
-    stage.main()
+    stage.main(read_params())
     said = capfd.readouterr().err
     counted = sum(map(int, re.findall(r"and (\d+) more", said)))
     told = re.findall(r"warning: SQL execution failed for .* \((\w+), \w+\)$", said, re.MULTILINE)
@@ -274,7 +276,7 @@ def test_every_question_that_fails_is_told_by_default(project, capfd):
     project.add("fleet", [f"SELECT nothing_{number} FROM ship" for number in range(60)])
     project.write()
     write_params(project.folder / "params.yaml", compute_gold_answers=project.limits)
-    stage.main()
+    stage.main(read_params())
     said = capfd.readouterr().err
     assert said.count("warning: SQL execution failed for fleet: no such column") == 60
 
@@ -336,12 +338,11 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
 
 def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     questions: list[dict[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(parse_gold_sql, "read_params", lambda *keys: [Execution(workers=1)])
+    params = replace(read_params(ROOT / "params.yaml"), execution=Execution(workers=1))
     schemas = write_schemas()
-    parse_gold_sql.main()
+    parse_gold_sql.main(params)
     first = hash_tree(OUT, ".")
     assert list(read_shards(OUT, DATABASES)) == [
         {
@@ -354,12 +355,12 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     write_jsonl(
         SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
     )
-    parse_gold_sql.main()
+    parse_gold_sql.main(params)
     first_line, second_line = capsys.readouterr().err.splitlines()
     assert "56 questions, 28 queries parsed now" in first_line
     assert "48 questions, 4 queries parsed now" in second_line
     assert hash_tree(OUT, ".").keys() == first.keys() - {"school.jsonl"}
     write_schemas()
     write_jsonl(SPLITS_PATH, questions)
-    parse_gold_sql.main()
+    parse_gold_sql.main(params)
     assert hash_tree(OUT, ".") == first

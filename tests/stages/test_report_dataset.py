@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.base.errors import Reason
+from answerkey.base.reasons import Reason
 from answerkey.base.records import DIFFICULTIES, SPLITS
 from answerkey.flags import EXPLANATIONS, FLAGS
 from answerkey.report.numbers import (

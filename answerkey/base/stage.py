@@ -1,0 +1,56 @@
+"""A stage as a command: it checks all of params.yaml before it starts, and ends with a message on
+what a user can mend."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from answerkey.base.errors import tell_errors
+
+_Params = TypeVar("_Params")
+
+
+def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
+    """A parser of options, whose `--help` starts with the first paragraph of the docstring of that
+    module.
+
+    >>> make_parser("stages.load_questions", "Every question, once.\\n\\nMore.").description
+    'Every question, once.'
+    """
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}", description=doc.split("\n\n")[0], allow_abbrev=False
+    )
+
+
+def run_stage(main: Callable[[_Params], None], read_params: Callable[[], _Params]) -> None:
+    """Call the `main` of the module that Python runs with all params, once they are checked. Exit
+    status 0: done; 1: an error, which is on stderr; 2: options: there is none but `--help`."""
+    module = sys.modules[main.__module__]
+    name = _name_stage(main)
+    _hear_interrupts()
+    with tell_errors(name, label="error: "):
+        make_parser(f"stages.{name}", module.__doc__ or "").parse_args()
+        main(read_params())
+
+
+def run_command(main: Callable[..., None]) -> None:
+    """Call a `main` that parses the arguments of the command line itself, with `make_parser`, and
+    reads params when it needs them. Exit status as of `run_stage`."""
+    _hear_interrupts()
+    with tell_errors(_name_stage(main), label="error: "):
+        main(*sys.argv[1:])
+
+
+def _hear_interrupts() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # see stages/__init__.py
+
+
+def _name_stage(main: Callable[..., None]) -> str:
+    module = sys.modules[main.__module__]
+    return Path(module.__file__ or module.__name__).stem

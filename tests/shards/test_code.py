@@ -1,0 +1,138 @@
+"""What counts as the code of a shard: what decides its bytes, and nothing that stands near it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from answerkey.probes.audit import audit_task
+from answerkey.shards.code import hash_code, hash_function
+from answerkey.suites import database_suites
+from stages.compute_gold_answers import execute_task
+from stages.parse_gold_sql import parse_task
+from tests.shared.paths import ROOT
+
+MAKERS = {
+    "answers": execute_task,
+    "parses": parse_task,
+    "audit": audit_task,
+    "suites": database_suites._work,
+}
+# What is changed in a file, and the shards that are made again for it.
+CHANGES = {
+    "a line of the log": ("answerkey/base/log.py", "999.95", "999.96", set()),
+    "a message": ("answerkey/base/errors.py", "Out of memory", "No memory", set()),
+    "a message of records": ("answerkey/base/records.py", "not JSON", "no JSON", set()),
+    "a name in base": ("answerkey/base/stage.py", "parser", "reader", set()),
+    "a check of params": ("answerkey/sections/generate_test_suites.py", "= 20", "= 21", set()),
+    "how work is shared": ("answerkey/shards/runs.py", "64", "32", set()),
+    "what a stage logs": ("stages/compute_gold_answers.py", "queries executed", "ran", set()),
+    "a reason": ("answerkey/base/reasons.py", '"blob"', '"binary"', set(MAKERS)),
+    "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
+    "a probe": ("answerkey/probes/answers.py", "many_rows", "rows", {"audit"}),
+    "a word of English": ("answerkey/english/measures.py", "|never", "", {"audit"}),
+    "a neighbor": ("answerkey/suites/neighbors.py", "join_type", "outer", {"suites"}),
+    "the canonical form": ("answerkey/sql/canonical.py", "exp.GT", "exp.LT", {"parses"}),
+}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("code")
+    for name in ("answerkey", "stages"):
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignore)
+    return folder
+
+
+def test_hash_is_that_of_the_code_below_the_root(checkout: Path) -> None:
+    for maker in MAKERS.values():
+        known = hash_function(maker.__module__, maker.__name__, root=checkout)
+        assert known == hash_code(maker)
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_shard_is_made_again_for_what_decides_its_bytes(checkout: Path, what: str) -> None:
+    name, before, after, expected = CHANGES[what]
+    own = (checkout / name).read_text(encoding="utf-8")
+    assert before in own
+    (checkout / name).write_text(own.replace(before, after), encoding="utf-8")
+    try:
+        stale = {
+            shards
+            for shards, maker in MAKERS.items()
+            if hash_function(maker.__module__, maker.__name__, root=checkout / ".")
+            != hash_code(maker)
+        }
+    finally:
+        (checkout / name).write_text(own, encoding="utf-8")
+    assert stale == expected
+
+
+def hash_ship(folder: Path, code: str) -> str:
+    (folder / "fleet").mkdir(parents=True)
+    (folder / "fleet/ships.py").write_text(code, encoding="utf-8")
+    (folder / "fleet/work.py").write_text(
+        "from fleet.ships import Ship\n\n\ndef work():\n    return Ship()\n", encoding="utf-8"
+    )
+    return hash_function("fleet.work", "work", root=folder)
+
+
+def test_module_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"fleet/work\.py"):
+        hash_function("fleet.work", "work", root=tmp_path)
+
+
+CODE = '''"""A module."""
+
+import os  # for two
+
+
+class Ship:
+    """A ship."""
+
+    def sail(self) -> str:
+        """Sail.
+
+        Far.
+        """
+        # Away.
+        return """# no comment
+
+        """
+'''
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""A module."""', '"""Another\nmodule."""'),
+        ('"""A module."""', ""),
+        ("\n\n\n", "\n"),
+        ("Far.", "Near."),
+        ("# Away.", "# Here.\n        # There."),
+        ('        """Sail.\n\n        Far.\n        """\n', ""),
+    ],
+)
+def test_docstrings_comments_and_blank_lines_do_not_count(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    assert before in CODE
+    assert hash_ship(tmp_path / "new", CODE.replace(before, after, 1)) == hash_ship(tmp_path, CODE)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("import os", "import sys"),
+        ("# no comment", "# nothing"),
+        ("# no comment\n\n", "# no comment\n"),
+        ("        return", "        yield"),
+        ("class Ship", "class Boat"),
+    ],
+)
+def test_code_and_texts_count(tmp_path: Path, before: str, after: str) -> None:
+    assert before in CODE
+    assert hash_ship(tmp_path / "new", CODE.replace(before, after, 1)) != hash_ship(tmp_path, CODE)
