@@ -133,4 +133,5 @@ def stem_word(word: str) -> str:
     >>> stem_word("ships'"), stem_word("largest"), stem_word("countries")
     ('ship', 'largest', 'countri')
     """
-    return _STEMMER.stemWord(word)
+    stem: str = _STEMMER.stemWord(word)
+    return stem

@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -24,9 +24,6 @@ from answerkey.sqlite.answers import REL_TOL
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
-
-if TYPE_CHECKING:  # stages that ask for no threshold do not read that section
-    from answerkey.sections.audit_gold_answers import Thresholds
 
 _MOST_BYTES = 200_000_000  # of a database that is copied
 _ASKS_FOR_PLACE = re.compile(
@@ -131,6 +128,16 @@ def _make_views(target: Path, views: list[str]) -> None:
 _Result = TypeVar("_Result")
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerBounds:
+    """From where on an answer is remarkable: rows, bytes of its JSON; and the relative tolerance
+    between floats. The defaults are for those who ask only whether rows tie."""
+
+    max_rows: int = 1000
+    max_bytes: int = 65_536
+    rel_tol: float = REL_TOL
+
+
 @dataclass(slots=True)
 class Inspection:
     """A gold query that was executed.
@@ -139,17 +146,17 @@ class Inspection:
     rows: what it returned.
     database: where probes ask for evidence, within the same bounds.
     copy: the same rows in the reverse order; None: nobody asks for them.
-    thresholds: from where on an answer is remarkable; None: nobody asks that.
+    bounds: from where on an answer is remarkable.
     scopes: what the names in the tree stand for.
     """
 
     sql: str
-    tree: exp.Expression
+    tree: exp.Expr
     schema: Schema
     rows: list[Row]
     database: GuardedDatabase
     copy: ReorderedCopy | None = None
-    thresholds: Thresholds | None = None
+    bounds: AnswerBounds = AnswerBounds()
     scopes: Scopes = field(init=False)
     _known: dict[Callable[[Inspection], Any], Any] = field(init=False, default_factory=dict)
 
@@ -158,7 +165,7 @@ class Inspection:
 
     @property
     def rel_tol(self) -> float:
-        return REL_TOL if self.thresholds is None else self.thresholds.rel_tol
+        return self.bounds.rel_tol
 
     @property
     def is_scalar(self) -> bool:
@@ -168,7 +175,8 @@ class Inspection:
         """Return what a function gives for this inspection: it is called once for all probes."""
         if function not in self._known:
             self._known[function] = function(self)
-        return self._known[function]
+        known: _Result = self._known[function]
+        return known
 
 
 def execute_on_copy(inspection: Inspection) -> tuple[GuardedDatabase, list[Row]] | None:

@@ -7,8 +7,9 @@ then Kite and Tern in any order. With LIMIT 2 it has Sun, and then one of Kite a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from sqlglot import exp
 
@@ -19,7 +20,7 @@ from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, find_operand, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, answers_match, shape_answer
-from answerkey.sqlite.guard import QueryError, Row
+from answerkey.sqlite.guard import QueryError, Row, Value
 
 
 def is_order_certain(inspection: Inspection) -> bool:
@@ -63,7 +64,7 @@ def _list_cuts(inspection: Inspection) -> list[Finding]:
     return list(filter(None, found))
 
 
-def _list_cutting(inspection: Inspection) -> list[exp.Expression]:
+def _list_cutting(inspection: Inspection) -> list[exp.Expr]:
     """Return the subqueries that may leave out rows: by LIMIT, or as a value."""
     scopes = inspection.scopes
     return [
@@ -78,7 +79,7 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
     """Return a finding if rows that tie on the sort keys (all rows, without keys) stand on both
     sides of a bound, and do not all look the same in the answer."""
     runs = ties.cut_runs() if ties is not None else []
-    if not runs:
+    if ties is None or not runs:
         return None
     run = runs[0]
     inside = ties.rows_of_run(run, answer)
@@ -99,7 +100,7 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
     return Finding("tie_at_limit" if ties.keys else "limit_without_order", evidence)
 
 
-def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
+def _is_one_row_of_several(query: exp.Expr, scopes: Scopes) -> bool:
     """Whether a subquery stands for a value, which its first row is, and may have several rows.
 
     Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
@@ -115,7 +116,7 @@ def _is_one_row_of_several(query: exp.Expression, scopes: Scopes) -> bool:
     return grouping is None or query.args.get("group") is not None
 
 
-def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Finding | None:
+def _find_cut_in_subquery(inspection: Inspection, query: exp.Expr) -> Finding | None:
     """A cut decides the answer if this changes with how the selected columns break ties."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
         return None
@@ -130,7 +131,7 @@ def _find_cut_in_subquery(inspection: Inspection, query: exp.Expression) -> Find
     return Finding("tie_at_limit" if query.args.get("order") else "limit_without_order", evidence)
 
 
-def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list[Row] | None:
+def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] | None:
     width = len(inspection.scopes.outputs(query))
 
     def execute(descending: bool | None) -> list[Row]:
@@ -157,10 +158,17 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expression) -> list
     return None
 
 
-Segment = int | dict[str, Any]
+class Choice(TypedDict):
+    """Rows that tie, of which an answer has `take`."""
+
+    rows: list[list[Value]]
+    take: int
 
 
-def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
+Segment = int | Choice
+
+
+def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | None]:
     """Whether a correct answer must keep the sequence of the rows, and the segments of every right
     answer where rows tie, one after the other; the rows of a segment may come in any order.
 
@@ -173,14 +181,16 @@ def find_row_order(inspection: Inspection) -> tuple[bool, list[Segment] | None]:
     order = read_row_order(inspection)
     choice = _find_choice(inspection)
     if choice is not None:
-        segments = [part["take"] if len(part["rows"]) == part["take"] else part for part in choice]
+        segments: list[Segment] = [
+            part["take"] if len(part["rows"]) == part["take"] else part for part in choice
+        ]
         return order is True or len(segments) > 1, segments
     if isinstance(order, bool):
         return order, None
     return (True, order) if _holds_on_copy(inspection, order) else (False, None)
 
 
-def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
+def _find_choice(inspection: Inspection) -> list[Choice] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
     None if none does, or if its right answers are not all known: a subquery may cut, too;
@@ -196,11 +206,11 @@ def _find_choice(inspection: Inspection) -> list[dict[str, Any]] | None:
     return segments if _is_same_on_copy(inspection, segments) else None
 
 
-def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
-    ties, thresholds = read_ties(inspection), inspection.thresholds
+def _read_segments(inspection: Inspection) -> list[Choice] | None:
+    ties, bounds = read_ties(inspection), inspection.bounds
     if ties is None or ties.has_open_keys:
         return None
-    segments: list[dict[str, Any]] = []
+    segments: list[Choice] = []
     for run in ties.runs:
         taken = ties.rows_of_run(run, inspection.rows)
         is_open = len(taken) < len(run.rows) and run.is_mixed
@@ -208,13 +218,13 @@ def _read_segments(inspection: Inspection) -> list[dict[str, Any]] | None:
             rows = sorted(run.rows if is_open else taken, key=encode_json)
             segments.append({"rows": [list(row) for row in rows], "take": len(taken)})
     is_small = (
-        sum(len(segment["rows"]) for segment in segments) <= thresholds.max_rows
-        and len(encode_json(segments)) <= thresholds.max_bytes
+        sum(len(segment["rows"]) for segment in segments) <= bounds.max_rows
+        and len(encode_json(segments)) <= bounds.max_bytes
     )
     return segments if is_small else None
 
 
-def _is_same_on_copy(inspection: Inspection, segments: list[dict[str, Any]]) -> bool:
+def _is_same_on_copy(inspection: Inspection, segments: list[Choice]) -> bool:
     """Whether nothing but the tie depends on the order in which rows are stored."""
     found = inspection.once(execute_on_copy)
     if found is None:

@@ -24,14 +24,13 @@ from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import fold_case, fold_name
 
 SHOWN_ROWS = 3
-_LOOK_AHEAD_ROWS = 1000  # behind a bound: so many may tie there
 
 
 # The place of a result column, or else an expression to be selected as well.
-_SortKey = int | exp.Expression
+_SortKey = int | exp.Expr
 
 
-def _find_sort_keys(query: exp.Expression, scopes: Scopes) -> list[_SortKey] | None:
+def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
     """The sort keys of a query, one for each term of ORDER BY; None if a key of a compound select
     is none of its columns."""
     order = query.args.get("order")
@@ -49,7 +48,7 @@ def _find_sort_keys(query: exp.Expression, scopes: Scopes) -> list[_SortKey] | N
     return keys
 
 
-def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scopes) -> int | None:
+def _find_place(query: exp.Expr, expression: exp.Expr, scopes: Scopes) -> int | None:
     """Which result column a term of ORDER BY means: by its name, or as the same expression; in a
     compound select, of any of its SELECTs."""
     bare = _without_collate(expression)
@@ -65,7 +64,7 @@ def _find_place(query: exp.Expression, expression: exp.Expression, scopes: Scope
     return None
 
 
-def _without_collate(expression: exp.Expression) -> exp.Expression:
+def _without_collate(expression: exp.Expr) -> exp.Expr:
     return expression.this.unnest() if isinstance(expression, exp.Collate) else expression
 
 
@@ -85,8 +84,8 @@ def _fold(value: Value) -> Value:
     return fold_case(value).rstrip(" ") if isinstance(value, str) else value
 
 
-def _list_added(keys: list[_SortKey]) -> list[exp.Expression]:
-    return [key for key in keys if isinstance(key, exp.Expression)]
+def _list_added(keys: list[_SortKey]) -> list[exp.Expr]:
+    return [key for key in keys if isinstance(key, exp.Expr)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ def typed_row(row: Row) -> tuple[Any, ...]:
     return tuple((type(value), value) for value in row)
 
 
-def show_rows(rows: list[Row]) -> list[list[Any]]:
+def show_rows(rows: list[Row]) -> list[list[Value]]:
     """The first rows for a person to look at, long text cut short."""
     return [
         [value[:SHOWN_CHARACTERS] if isinstance(value, str) else value for value in row]
@@ -186,7 +185,7 @@ def _read_ties(inspection: Inspection) -> Ties | None:
     return ties if ties.has_open_keys or ties.is_confirmed(inspection.rows) else None
 
 
-def _read_bounds(query: exp.Expression) -> tuple[int, int | None] | None:
+def _read_bounds(query: exp.Expr) -> tuple[int, int | None] | None:
     """Where LIMIT and OFFSET begin and stop; None if one of them is no number."""
     values = []
     for name, default in (("offset", 0), ("limit", -1)):
@@ -198,7 +197,7 @@ def _read_bounds(query: exp.Expression) -> tuple[int, int | None] | None:
     return start, None if values[1] < 0 else start + values[1]
 
 
-def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[_SortKey]) -> None:
+def _fill(ties: Ties, inspection: Inspection, query: exp.Expr, keys: list[_SortKey]) -> None:
     added, is_distinct = _list_added(keys), bool(query.args.get("distinct"))
     if ties.stop is None and not added:
         rows = inspection.rows
@@ -207,15 +206,14 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expression, keys: list[
         shown = {typed_row(row[: len(row) - len(added)]) for row in rows}
         ties.has_open_keys = is_distinct and len(shown) < len(rows)
     else:
-        most = inspection.thresholds.max_rows if inspection.thresholds else _LOOK_AHEAD_ROWS
-        limit = min(ties.stop + most, inspection.database.limits.max_rows - 1)
+        limit = min(ties.stop + inspection.bounds.max_rows, inspection.database.limits.max_rows - 1)
         rows = _execute_wide(inspection, query, added, max(limit, ties.stop) + 1)
     divide = _divide_open if ties.has_open_keys else _divide
     divide(ties, rows, keys, inspection.scopes)
 
 
 def _execute_wide(
-    inspection: Inspection, query: exp.Expression, added: list[exp.Expression], limit: int | None
+    inspection: Inspection, query: exp.Expr, added: list[exp.Expr], limit: int | None
 ) -> list[Row]:
     """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
     clauses: dict[str, Any] = {}

@@ -47,13 +47,13 @@ def find_empty_answer(inspection: Inspection) -> list[Finding]:
 def find_many_rows(inspection: Inspection) -> list[Finding]:
     """Return a finding if the answer has more than `max_rows` rows."""
     rows = len(inspection.rows)
-    return [Finding("many_rows", {"rows": rows})] if rows > inspection.thresholds.max_rows else []
+    return [Finding("many_rows", {"rows": rows})] if rows > inspection.bounds.max_rows else []
 
 
 def find_too_large(inspection: Inspection) -> list[Finding]:
     """Return a finding if the answer as JSON has more than `max_bytes` bytes."""
     size = len(encode_json(shape_answer(inspection.rows)))
-    return [Finding("too_large", {"bytes": size})] if size > inspection.thresholds.max_bytes else []
+    return [Finding("too_large", {"bytes": size})] if size > inspection.bounds.max_bytes else []
 
 
 PROBES = (

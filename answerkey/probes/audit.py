@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,8 +12,8 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
-from answerkey.order.inspection import Inspection, ReorderedCopy
-from answerkey.order.row_order import find_row_order
+from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
+from answerkey.order.row_order import Segment, find_row_order
 from answerkey.probes import answers, groups, joins, literals, negation, order, projection, types
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
@@ -59,7 +59,7 @@ class QueryAudit(NamedTuple):
     inspection: Inspection | None
     findings: list[Finding]
     order_matters: bool = False
-    accepted_rows: list[Any] | None = None
+    accepted_rows: Sequence[Segment] | None = None
 
 
 def audit_query(
@@ -78,7 +78,8 @@ def audit_query(
     except (SqlglotError, RecursionError):
         return QueryAudit(None, [])  # parse_gold_sql has set the question aside
     try:
-        inspection = Inspection(gold_sql, tree, schema, rows, database, copy, thresholds)
+        bounds = AnswerBounds(thresholds.max_rows, thresholds.max_bytes, thresholds.rel_tol)
+        inspection = Inspection(gold_sql, tree, schema, rows, database, copy, bounds)
         inspection.scopes.refuse_wide_selects()
         findings = [finding for probe in PROBES for finding in probe(inspection)]
         return QueryAudit(inspection, findings, *find_row_order(inspection))

@@ -11,10 +11,10 @@ from answerkey.base.records import Finding
 from answerkey.english.columns import is_part_of_name, names_people, stem_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, place_of, read_query
+from answerkey.probes.query import Query, read_query
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import find_with
-from answerkey.sql.scopes import Resolution
+from answerkey.sql.scopes import DirectColumn
 from answerkey.sqlite.schema import fold_name, quote_name
 
 _EACH_OF = re.compile(r"\b(?:for|of|in|by|to|at|from|with) (?:each|every) (?!other\b)\w+")
@@ -57,7 +57,7 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
     return [Finding("group_by_non_key", found[1])]
 
 
-def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | None:
+def _find_first(inspection: Inspection) -> tuple[DirectColumn, dict[str, Any]] | None:
     for select in inspection.scopes.nodes.find_all(exp.Select):
         is_grouped = select.args.get("group") is not None and select.find(exp.AggFunc) is not None
         if is_grouped and find_with(select) is None:
@@ -67,38 +67,37 @@ def _find_first(inspection: Inspection) -> tuple[Resolution, dict[str, Any]] | N
     return None
 
 
-def _find_names(select: exp.Select, query: Query) -> tuple[Resolution, dict[str, Any]] | None:
+def _find_names(select: exp.Select, query: Query) -> tuple[DirectColumn, dict[str, Any]] | None:
     grouping = read_grouping(select, query.scopes)
     if grouping is None:
         return None
-    found = [query.resolve_direct(key) for key in grouping.keys if key.parent is not None]
-    columns = [what for what in found if what is not None and what.scope is grouping.scope]
-    equalities = list(query.list_equalities(select))
-    known = query.list_known(map(place_of, columns), equalities)
-    joined = {place for pair in equalities for place in pair}
-    for label in filter(query.is_label, columns):
+    keys = [query.scopes.find_direct(key) for key in grouping.keys if key.parent is not None]
+    columns = [key for key in keys if key is not None and key.scope is grouping.scope]
+    determined = query.list_determined([column.place for column in columns], select)
+    joined = {place for pair in query.list_equalities(select) for place in pair}
+    for label in filter(query.scopes.is_label, columns):
         key = query.key_of(label.source)
-        if key in joined and key not in known and _is_of_things(label, query):
-            names = [what for what in columns if what.source is label.source]
+        if key in joined and key not in determined and _is_of_things(label, query):
+            names = [column for column in columns if column.source is label.source]
             return label, {
-                "grouped_by": [f"{what.table.name}.{what.column.name}" for what in names],
+                "grouped_by": [column.full_name for column in names],
                 "key": f"{label.table.name}.{query.find_key(label.table)}",
             }
     return None
 
 
-def _is_of_things(label: Resolution, query: Query) -> bool:
+def _is_of_things(label: DirectColumn, query: Query) -> bool:
     """Whether most rows of a table have a name of their own, and are not classed by it. A table of
     a key and a name alone lists names, each once."""
     column, table = quote_name(label.column.name), quote_name(label.table.name)
-    counts = query.ask(f"SELECT count(DISTINCT {column}), count(*) FROM {table}")
+    counts = query.count(f"SELECT count(DISTINCT {column}), count(*) FROM {table}")
     if len(label.table.columns) < 3 or not counts:
         return False
-    names, rows = counts[0]
+    names, rows = counts
     return names > 0 and names >= rows * _FEWEST_NAMES
 
 
-def _is_asked(question: Question, label: Resolution) -> bool:
+def _is_asked(question: Question, label: DirectColumn) -> bool:
     """Whether the question says "for each job title", as the column is called."""
     name = stem_name(label.column.name)[-1]
     words = question.words
@@ -119,11 +118,12 @@ def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
     """
     query = read_query(inspection)
     for node in query.scopes.nodes.find_all(exp.Except, exp.Intersect):
-        found = _list_compared(node, query)
-        key = query.find_key(found[0].table) if any(map(query.is_label, found)) else None
-        names = [what.column.name for what in found]
+        columns = _list_compared(node, query)
+        has_label = any(map(query.scopes.is_label, columns))
+        key = query.find_key(columns[0].table) if has_label else None
+        names = [column.column.name for column in columns]
         if key is not None and fold_name(key) not in map(fold_name, names):
-            table = found[0].table.name
+            table = columns[0].table.name
             kind = "others"
             if len(names) == 1 and is_part_of_name(names[0]):
                 kind = "part_of_name"
@@ -139,16 +139,16 @@ def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
     return []
 
 
-def _list_compared(node: exp.SetOperation, query: Query) -> list[Resolution]:
+def _list_compared(node: exp.SetOperation, query: Query) -> list[DirectColumn]:
     """The columns that are compared, if both sides have the same ones of one table, and could have
     the same row: conditions on single rows of that table alone are met by other rows of a name."""
     sides = [node.this, node.expression]
     if not all(isinstance(side, exp.Select) for side in sides) or find_with(node) is not None:
         return []
-    own, other = ([query.resolve_direct(c) for c in side.expressions] for side in sides)
-    if None in own or None in other or any(sides[1].args.get(clause) for clause in _CUTS):
+    own, other = (query.scopes.find_all_direct(side.expressions) for side in sides)
+    if not own or not other or any(sides[1].args.get(clause) for clause in _CUTS):
         return []
-    is_same = [found.column for found in own] == [found.column for found in other]
+    is_same = [column.column for column in own] == [column.column for column in other]
     is_joined = any(side.args.get("joins") for side in sides)
     is_of_rows = not is_joined and sides[0].args.get("where") is not None
     return own if is_same and own[0].table is other[0].table and not is_of_rows else []

@@ -16,19 +16,12 @@ from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
-from answerkey.probes.query import (
-    Place,
-    Query,
-    list_key,
-    list_merged_columns,
-    list_terms,
-    name_column,
-    place_of,
-    read_query,
-    write_rows,
-)
+from answerkey.probes.query import Query, read_query, write_rows
+from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
+from answerkey.sql.keys import is_key
 from answerkey.sql.query_tree import make_limit, to_sql
-from answerkey.sql.scopes import Resolution, Scope, Source
+from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, list_columns, write_column
+from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
@@ -67,12 +60,12 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
     ties = [{left, right} for _, left, right in list_merged_columns(scope)]
     chosen = set()
     having = list_terms(scope.select.args.get("having"))
-    for term in [*query.list_conditions(scope.select), *having]:
-        found = map(query.resolve, term.find_all(exp.Column))
-        ties.append({what.source for what in found if what is not None})
+    for term in [*list_conditions(scope.select, query.scopes), *having]:
+        resolved = map(query.resolve, term.find_all(exp.Column))
+        ties.append({found.source for found in resolved if found is not None and found.source})
         if isinstance(term, exp.EQ) and isinstance(term.expression.unnest(), exp.Literal):
-            column = query.resolve_direct(term.this)
-            if column is not None and list_key(column.table) == (column.column.name,):
+            column = query.scopes.find_direct(term.this)
+            if column is not None and is_key(column.table, column.column):
                 chosen.add(column.source)
     for tie in ties:
         tied = [part for part in parts if not tie.isdisjoint(part)]
@@ -96,25 +89,26 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     if select is None or any(select.args.get(clause) for clause in _CLAUSES):
         return []
     scope = query.scopes.scope_of(select)
-    shown = [query.resolve_direct(column) for column in select.expressions]
-    if len(scope.sources) < 2 or None in shown or len({found.source for found in shown}) != 1:
+    shown = query.scopes.find_all_direct(select.expressions)
+    if len(scope.sources) < 2 or len({column.source for column in shown}) != 1:
         return []
-    source = shown[0].source
-    key, kind = query.find_key(source.table), "possible"
-    if len(shown) == 1 and query.refers(shown[0]) and place_of(shown[0]) != query.key_of(source):
-        key, kind = shown[0].column.name, "referred"
+    first = shown[0]
+    source = first.source
+    key, kind = query.find_key(first.table), "possible"
+    if len(shown) == 1 and query.scopes.refers(first) and first.place != query.key_of(source):
+        key, kind = first.column.name, "referred"
     if key is None:
         return []
-    rows = query.ask(_write_repeats(select, name_column(source, key, scope))) or []
+    rows = query.ask(_write_repeats(select, write_column(source, key, scope))) or []
     pairs = query.list_equalities(select)
     ends = {end for pair in pairs for end in pair if end[0] is not source}
     leads_to_many = any(query.key_of(end[0]) != end for end in ends)
     if not (rows or (_has_condition(select) and (kind == "referred" or leads_to_many))):
         return []
     if kind == "possible":
-        kind = "in_data" if rows else _read_way(query, source, ends)
-    key = f"{source.table.name}.{key}"
-    return [Finding("join_repeats_rows", {"kind": kind, "key": key, "repeated": show_rows(rows)})]
+        kind = "in_data" if rows else _read_way(query, select, source, ends)
+    evidence = {"kind": kind, "key": f"{first.table.name}.{key}", "repeated": show_rows(rows)}
+    return [Finding("join_repeats_rows", evidence)]
 
 
 def _write_repeats(select: exp.Select, column: exp.Column) -> str:
@@ -130,16 +124,16 @@ def _has_condition(select: exp.Select) -> bool:
     return select.args.get("where") is not None and not (is_outer or is_ordered)
 
 
-def _read_way(query: Query, shown: Source, ends: set[Place]) -> str:
+def _read_way(query: Query, select: exp.Select, shown: Source, ends: set[Place]) -> str:
     """How a query comes from the things of its condition to those that it returns."""
     for source, joins in Counter(source for source, _ in ends).items():
         if joins > 1 and query.find_key(source.table) is None:
             return "linked"
-    for term in list_terms(query.select.args["where"]):
-        found = query.resolve_direct(term.this) if isinstance(term, exp.EQ) else None
-        if found is None or found.source is shown:
+    for term in list_terms(select.args["where"]):
+        named = query.scopes.find_direct(term.this) if isinstance(term, exp.EQ) else None
+        if named is None or named.source is shown:
             continue
-        if place_of(found) == query.key_of(found.source) or query.is_label(found):
+        if named.place == query.key_of(named.source) or query.scopes.is_label(named):
             return "named"
     return "possible"
 
@@ -152,22 +146,28 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
     `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
     """
-    select = read_query(inspection).select
-    if select is None or select.args.get("from_") is None:
+    fan_out = inspection.once(_read_fan_out)
+    if fan_out is None:
         return []
-    fan_out = inspection.once(_FanOut)
     evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
     return [Finding("join_fan_out", evidence)] if evidence is not None else []
+
+
+def _read_fan_out(inspection: Inspection) -> _FanOut | None:
+    query = read_query(inspection)
+    if query.select is None or query.select.args.get("from_") is None:
+        return None
+    return _FanOut(query, query.select)
 
 
 class _FanOut:
     """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
 
-    def __init__(self, inspection: Inspection) -> None:
-        self.query = query = read_query(inspection)
-        self.select = select = query.select
+    def __init__(self, query: Query, select: exp.Select) -> None:
+        self.query = query
+        self.select = select
         self.scope: Scope = query.scopes.scope_of(select)
-        self.sources = [s for s in self.scope.sources.values() if s.table is not None]
+        self.tables = [(s, s.table) for s in self.scope.sources.values() if s.table is not None]
         self.calls = [
             call
             for call in query.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)
@@ -176,101 +176,112 @@ class _FanOut:
             and not isinstance(call.parent, exp.Window)
         ]
         self.group = select.args.get("group")
-        self.equalities = list(query.list_equalities(select))
 
     def find_counted(self, question: Question) -> Iterator[dict[str, Any]]:
         """The evidence of each thing that the question counts, and the query more than once."""
         counts = [call for call in self.calls if isinstance(call, exp.Count)]
-        counted = [self.query.resolve_direct(call.this) for call in counts]
+        counted = [self.query.scopes.find_direct(call.this) for call in counts]
         for asked in list_counted(question) if counts else ():
-            for source, column, kind in self._list_things(asked):
-                if all(found is None or found.source is source for found in counted):
-                    yield from self._describe(asked, source, column, kind)
+            for thing, kind in self._list_things(asked):
+                if all(column is None or column.source is thing.source for column in counted):
+                    yield from self._describe(asked, thing, kind)
 
-    def _list_things(self, asked: Counted) -> Iterator[tuple[Source, str, str]]:
-        """Where FROM has what is asked for, or else what refers to it."""
-        source = next((s for s in self.sources if is_table_of(asked.stems, s.table.name)), None)
-        if source is not None:
-            key = self.query.find_key(source.table)
-            if key is not None:
-                yield source, key, "counted"
-            return
-        for source in self.sources:
-            for column, parent, _ in self.query.list_references(source.table):
+    def _list_things(self, asked: Counted) -> Iterator[tuple[DirectColumn, str]]:
+        """Where FROM has the key of what is asked for, or else what refers to it."""
+        for source, table in self.tables:
+            if is_table_of(asked.stems, table.name):
+                key = self._find_column(source, table, self.query.find_key(table))
+                if key is not None:
+                    yield key, "counted"
+                return
+        for source, table in self.tables:
+            for column, parent, _ in self.query.scopes.references.of_table(table):
                 if is_table_of(asked.stems, parent.name):
-                    yield source, column, "referred"
+                    yield DirectColumn(source, table, column, self.scope), "referred"
+
+    def _find_column(self, source: Source, table: Table, name: str | None) -> DirectColumn | None:
+        column = table.find_column(name) if name is not None else None
+        return DirectColumn(source, table, column, self.scope) if column is not None else None
 
     def find_added(self, question: Question) -> dict[str, Any] | None:
         """The evidence of a SUM or AVG over values that the rows of another table repeat, which the
         question does not name."""
         stems = {word.stem for word in question.words}
         for call in self.calls:
-            found = None if isinstance(call, exp.Count) else self.query.resolve_direct(call.this)
-            many = self.many.get(self.query.key_of(found.source)) if found is not None else None
-            if not many or any(stems.issuperset(stem_name(source.table.name)) for source in many):
+            if isinstance(call, exp.Count):
                 continue
-            key = self.query.find_key(found.table)
-            if rows := self._find_repeated(found.source, key):
-                repeated = f"{found.table.name}.{key}"
-                return {"kind": "added", "sql": to_sql(call), "repeated": repeated, "groups": rows}
+            added = self.query.scopes.find_direct(call.this)
+            many = self.many.get(self.query.key_of(added.source)) if added is not None else None
+            if added is None or not many:
+                continue
+            if any(stems.issuperset(stem_name(table.name)) for _, table in many):
+                continue
+            key = self._find_column(added.source, added.table, self.query.find_key(added.table))
+            if key is not None and (rows := self._find_repeated(key)):
+                shown = {"sql": to_sql(call), "repeated": key.full_name, "groups": rows}
+                return {"kind": "added"} | shown
         return None
 
     def _describe(
-        self, asked: Counted, source: Source, column: str, kind: str
+        self, asked: Counted, column: DirectColumn, kind: str
     ) -> Iterator[dict[str, Any]]:
-        place = source, fold_name(column)
-        if place in self.known:
+        if column.place in self.known:
             return
-        rows = self._find_repeated(source, column)
-        if rows or self._may_repeat(place, is_thing=kind == "counted"):
+        rows = self._find_repeated(column)
+        if rows or self._may_repeat(column, is_thing=kind == "counted"):
             yield {
                 "kind": kind if rows else "possible",
                 "asked": asked.phrase,
-                "repeated": f"{source.table.name}.{column}",
+                "repeated": column.full_name,
                 "groups": rows,
             }
 
-    def _may_repeat(self, place: Place, *, is_thing: bool) -> bool:
+    def _may_repeat(self, column: DirectColumn, *, is_thing: bool) -> bool:
         """Whether the schema allows that a group has a value twice: no key of the table that has
         many rows for one is among what the value and the group determine."""
-        determined = self.query.list_known([*self.known, place], self.equalities)
-        for source in self.many.get(place, []) if is_thing else [place[0]]:
+        determined = self.query.list_determined([*self.known, column.place], self.select)
+        own = [(column.source, column.table)]
+        for source, table in self.many.get(column.place, []) if is_thing else own:
             names = {name for other, name in determined if other is source}
-            if not any(names.issuperset(map(fold_name, key)) for key in source.table.unique_keys):
+            if not any(names.issuperset(map(fold_name, key)) for key in table.unique_keys):
                 return True
         return False
 
     @cached_property
     def known(self) -> set[Place]:
         """The columns that have one value in each group. The name of a thing stands for it."""
-        nodes = list(self.group.expressions) if self.group is not None else []
-        for term in list_terms(self.select.args.get("where")):
-            if isinstance(term, exp.EQ) and not term.expression.find(exp.Query):
-                nodes.append(term.this)
-        found = [what for what in map(self.query.resolve_direct, nodes) if what is not None]
-        places = [place_of(what) for what in found]
-        places += [self.query.key_of(what.source) for what in found if self.query.is_label(what)]
-        return self.query.list_known(places, self.equalities)
+        keys = self.group.expressions if self.group is not None else []
+        columns = [self.query.scopes.find_direct(key) for key in keys]
+        given = [column.place for column in columns if column is not None]
+        determined = self.query.list_determined(given, self.select)
+        labels = [
+            column
+            for column in list_columns(self.scope)
+            if column.place in determined and self.query.scopes.is_label(column)
+        ]
+        things = [self.query.key_of(label.source) for label in labels]
+        return self.query.list_determined([*determined, *things], self.select)
 
-    def _find_repeated(self, source: Source, column: str) -> list[list[object]]:
+    def _find_repeated(self, column: DirectColumn) -> list[list[Value]]:
         """Groups in which a value is repeated: their keys, how many values differ, how many rows
         have one."""
-        node = name_column(source, column, self.scope)
+        node = write_column(column.source, column.column.name, self.scope)
         count = exp.Count(this=exp.Distinct(expressions=[node.copy()]))
         rows = exp.Count(this=node)
         keys = [key.copy() for key in self.group.expressions] if self.group is not None else []
-        clauses = {"group": self.group, "having": exp.Having(this=count < rows)}
-        sql = write_rows(self.select, *keys, count, rows, **clauses, limit=make_limit(_SHOWN))
+        having = exp.Having(this=count < rows)
+        columns, limit = [*keys, count, rows], make_limit(_SHOWN)
+        sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
         return show_rows(self.query.ask(sql) or [])
 
     @cached_property
-    def many(self) -> dict[Place, list[Source]]:
+    def many(self) -> dict[Place, list[tuple[Source, Table]]]:
         """For each column that is joined: the tables that have many rows for one value of it."""
-        ends: dict[Place, list[Source]] = {}
-        for pair in self.equalities:
-            for end, other in (pair, pair[::-1]):
-                if other[0].table is not None and self.query.key_of(other[0]) != other:
-                    ends.setdefault(end, []).append(other[0])
+        ends: dict[Place, list[tuple[Source, Table]]] = {}
+        for pair in self.query.list_equalities(self.select):
+            for end, (source, name) in (pair, pair[::-1]):
+                if source.table is not None and self.query.key_of(source) != (source, name):
+                    ends.setdefault(end, []).append((source, source.table))
         return ends
 
 
@@ -302,7 +313,9 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
         return []
     kind = _read_form(select, query)
     things = _find_things(select, query) if kind is not None else None
-    asked = _find_noun(question, things.table) if things is not None else None
+    if things is None:
+        return []
+    asked = _find_noun(question, things.table)
     if asked is None or (kind == "each" and _is_restricted(question, asked.stem)):
         return []
     dropped = _find_dropped(select, things, query)
@@ -332,36 +345,38 @@ def _read_form(select: exp.Select, query: Query) -> str | None:
     return "each" if any(_counts(column, query) for column in select.expressions) else None
 
 
-def _counts(node: exp.Expression, query: Query) -> bool:
+def _counts(node: exp.Expr, query: Query) -> bool:
     node = node.unalias().unnest()
     found = query.resolve(node)
     return isinstance(found.expression if found is not None else node, exp.Count)
 
 
 def _find_things(select: exp.Select, query: Query) -> _Things | None:
-    found = [query.resolve_direct(key) for key in select.args["group"].expressions]
-    pairs = list(query.list_equalities(select))
+    columns = query.scopes.find_all_direct(select.args["group"].expressions)
+    pairs = query.list_equalities(select)
     ends = {end: other for pair in pairs for end, other in (pair, pair[::-1])}
-    for what in found if None not in found else ():
-        place, own = place_of(what), query.key_of(what.source)
-        if own in ends and (place == own or query.is_label(what)):
-            return _name_things(own, own, what)
-        other = ends.get(place)
+    for column in columns:
+        own, other = query.key_of(column.source), ends.get(column.place)
+        if own in ends and (column.place == own or query.scopes.is_label(column)):
+            return _name_things(own, own, column.scope)
         if other is not None and other == query.key_of(other[0]):
-            return _name_things(other, place, what)
-        for column, parent, referred in query.list_references(what.table):
-            if place != own and fold_name(column) == place[1]:
-                return _Things(parent, referred, name_column(what.source, column, what.scope), None)
+            return _name_things(other, column.place, column.scope)
+        for reference in query.scopes.references.of_table(column.table):
+            if column.place != own and reference.column is column.column:
+                shown = write_column(column.source, column.column.name, column.scope)
+                return _Things(reference.parent, reference.referred.name, shown, None)
     return None
 
 
-def _name_things(key: Place, shown: Place, what: Resolution) -> _Things:
-    table = key[0].table
-    column = name_column(*shown, what.scope)
-    return _Things(table, table.find_column(key[1]).name, column, key[0])
+def _name_things(key: Place, shown: Place, scope: Scope) -> _Things | None:
+    source, name = key
+    column = source.table.find_column(name) if source.table is not None else None
+    if source.table is None or column is None:
+        return None
+    return _Things(source.table, column.name, write_column(*shown, scope), source)
 
 
-def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[object]:
+def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[Value]:
     """Keys of things that meet the conditions on themselves, and of which the query has no row."""
     key, table = quote_name(things.key), quote_name(things.table.name)
     name = quote_name(things.source.name) if things.source is not None else table
@@ -376,10 +391,10 @@ def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[obj
     return [key for (key,) in show_rows(rows or [])]
 
 
-def _list_sources(term: exp.Expression, query: Query) -> set[Source | None]:
+def _list_sources(term: exp.Expr, query: Query) -> set[Source | None]:
     """The members of FROM whose columns a term names; None for what is no column of a table."""
-    found = map(query.resolve_direct, term.find_all(exp.Column))
-    return {what.source if what is not None else None for what in found}
+    columns = map(query.scopes.find_direct, term.find_all(exp.Column))
+    return {column.source if column is not None else None for column in columns}
 
 
 def _has_other_condition(select: exp.Select, things: _Things, query: Query) -> bool:

@@ -20,7 +20,8 @@ from answerkey.english.measures import (
 )
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import PATTERNS, RANGES, Comparison, Query, read_query
+from answerkey.probes.query import Query, read_query
+from answerkey.sql.conditions import PATTERNS, RANGES, Comparison, is_literal, read_text
 from answerkey.sql.query_tree import to_sql
 from answerkey.sqlite.schema import Column, Table, quote_name
 
@@ -55,14 +56,15 @@ def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
     found = []
     for comparison in query.comparisons:
         right = comparison.right
-        if not query.is_literal(right) or query.is_literal(comparison.left):
+        if not is_literal(right, query.scopes) or is_literal(comparison.left, query.scopes):
             continue
         if isinstance(right, exp.Boolean):
             continue
         text = right.this.name if isinstance(right, exp.Neg) else right.name
         if comparison.operator in PATTERNS:
             text = text.replace("%", " ").replace("_", " ").replace("*", " ").strip()
-        found.append(ComparedLiteral(text, read_number(text), query.is_string(right), comparison))
+        is_text = read_text(right, query.scopes) is not None
+        found.append(ComparedLiteral(text, read_number(text), is_text, comparison))
     return found
 
 
@@ -77,7 +79,7 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
     query = read_query(inspection)
-    found = []
+    found: list[dict[str, Any]] = []
     for literal in inspection.once(list_compared_literals):
         base = query.base_column(literal.comparison.left)
         if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
@@ -109,7 +111,7 @@ def _describe(
     )
     small = _squeeze(literal.text)
     for (value,) in stored or ():
-        if small and _squeeze(value) == small:
+        if small and isinstance(value, str) and _squeeze(value) == small:
             yield {"kind": "spelling"} | evidence | {"stored": value}
             return
     for other in table.columns:
@@ -129,11 +131,13 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
     means: "tall" may set a bound on a height."""
     for literal in inspection.once(list_compared_literals):
         number, comparison = literal.number, literal.comparison
+        if number is None or number in _DEFAULTS:
+            continue
         is_bound = comparison.operator in RANGES
         near = [number]
-        if is_bound and number is not None and number == int(number):
+        if is_bound and number == int(number):
             near += [number - 1, number + 1]  # more than 2 is at least 3
-        if number in (None, *_DEFAULTS) or has_number(question, near):
+        if has_number(question, near):
             continue
         is_unsaid = is_bound and not _may_bound(comparison.left, question)
         if is_unsaid or _gives_another(question, inspection):
@@ -148,7 +152,7 @@ def _gives_another(question: Question, inspection: Inspection) -> bool:
     return any(used.isdisjoint(number.values) for number in given)
 
 
-def _may_bound(left: exp.Expression, question: Question) -> bool:
+def _may_bound(left: exp.Expr, question: Question) -> bool:
     """Whether a word of the question may mean what is compared, and so set a bound on it, or is one
     of degree, such as "large", which bounds many things."""
     words = {word.text for word in question.said_words}

@@ -9,9 +9,10 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, list_terms, read_query
+from answerkey.probes.query import Query, read_query
+from answerkey.sql.conditions import list_terms
 from answerkey.sql.query_tree import show_sql
-from answerkey.sql.scopes import Resolution, Source
+from answerkey.sql.scopes import DirectColumn, Source
 
 _NEGATIONS = {"not", "never", "without", "no", "none", "neither", "nor", "except", "cannot"}
 _EMPTY = frozenset({"", "null", "none", "nan", "n/a", "-"})
@@ -32,7 +33,7 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     has a word that may deny, even a weak one or a quoted one. A CASE denies nothing: it computes.
     """
     nodes = inspection.scopes.nodes
-    denials = [*nodes.find_all(*_DENIALS)]
+    denials: list[exp.Expr] = [*nodes.find_all(*_DENIALS)]
     denials += [node for node in nodes.find_all(*_PATTERNS) if node.args.get("negate")]
     text = f"{question.text} {question.evidence}".lower().replace("’", "'")
     for node in denials:
@@ -42,7 +43,7 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     return []
 
 
-def _is_guard(node: exp.Expression) -> bool:
+def _is_guard(node: exp.Expr) -> bool:
     """Return whether a denial only leaves out what is empty, or the row itself."""
     if isinstance(node, exp.Not):
         return isinstance(node.this.unnest(), exp.Is)
@@ -65,39 +66,41 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
     words = (word.text for word in question.words)
     asked = next((word for word in words if word in _NEGATIONS or word.endswith("n't")), None)
     query = read_query(inspection)
-    if asked is None or query.select is None or query.select.args.get("group"):
+    select = query.select
+    if asked is None or select is None or select.args.get("group"):
         return []
-    shown = [query.resolve_direct(_look_into_count(c)) for c in query.select.expressions]
-    if None in shown or len({found.source for found in shown}) != 1:
+    shown = query.scopes.find_all_direct(map(_look_into_count, select.expressions))
+    if len({column.source for column in shown}) != 1:
         return []
-    terms = list(list_terms(query.select.args.get("where")))
+    terms = list_terms(select.args.get("where"))
     for term in terms:
         denied = _find_denied(term, query)
         if denied is None or _has_other_denial(query, denied.source, terms):
             continue
-        if _may_have_several(query, shown, denied):
+        if _may_have_several(query, select, shown, denied):
             return [Finding("not_in_on_rows", {"asked": asked, "denied": show_sql(term)})]
     return []
 
 
-def _look_into_count(column: exp.Expression) -> exp.Expression:
+def _look_into_count(column: exp.Expr) -> exp.Expr:
     """Return what count(DISTINCT ...) counts; any other column as it is."""
     call = column.unalias()
     if isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct):
-        return call.this.expressions[0]
+        counted: exp.Expr = call.this.expressions[0]
+        return counted
     return column
 
 
-def _find_denied(term: exp.Expression, query: Query) -> Resolution | None:
+def _find_denied(term: exp.Expr, query: Query) -> DirectColumn | None:
     """The column of which a term denies a value."""
     inner = term.this.unnest() if isinstance(term, exp.Not) else term
     is_denial = isinstance(term, exp.NEQ) or (
         inner is not term and isinstance(inner, exp.In | exp.Like | exp.EQ)
     )
-    return query.resolve_direct(inner.this) if is_denial else None
+    return query.scopes.find_direct(inner.this) if is_denial else None
 
 
-def _has_other_denial(query: Query, source: Source, terms: list[exp.Expression]) -> bool:
+def _has_other_denial(query: Query, source: Source, terms: list[exp.Expr]) -> bool:
     """Whether the query denies something else than values of one table, which the question may
     mean."""
     own = {
@@ -110,12 +113,14 @@ def _has_other_denial(query: Query, source: Source, terms: list[exp.Expression])
     return any(id(node) not in own for node in denials)
 
 
-def _may_have_several(query: Query, shown: list[Resolution], denied: Resolution) -> bool:
+def _may_have_several(
+    query: Query, select: exp.Select, shown: list[DirectColumn], denied: DirectColumn
+) -> bool:
     """Whether a thing that is returned may have several rows with the column that is denied."""
     if denied.source is shown[0].source:
-        is_thing = len(shown) == 1 and query.refers(shown[0])
+        is_thing = len(shown) == 1 and query.scopes.refers(shown[0])
         return is_thing and denied.column is not shown[0].column
-    places = [place for pair in query.list_equalities(query.select) for place in pair]
+    places = [place for pair in query.list_equalities(select) for place in pair]
     return bool(places) and query.key_of(denied.source) not in places
 
 

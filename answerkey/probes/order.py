@@ -27,7 +27,7 @@ from answerkey.order.ties import read_ties, show_rows, typed_row
 from answerkey.probes.query import Query, read_query
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import show_sql, to_sql
-from answerkey.sql.scopes import Resolution, Source
+from answerkey.sql.scopes import DirectColumn, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import fold_name, quote_name
@@ -56,30 +56,31 @@ def find_latent_tie(inspection: Inspection) -> list[Finding]:
 
 
 def _judge_sort(select: exp.Select, query: Query) -> dict[str, Any] | None:
-    sorted_by = _find_sort_column(select, query)
-    if sorted_by is None or len(select.args["order"].expressions) != 1:
+    key = _find_sort_key(select, query)
+    base = query.base_column(key) if key is not None else None
+    if key is None or base is None or len(select.args["order"].expressions) != 1:
         return None
-    base = sorted_by.table, sorted_by.column
     if all(query.base_column(output.unalias()) == base for output in select.expressions):
         return None  # the value itself is asked for
-    table, column = quote_name(sorted_by.table.name), quote_name(sorted_by.column.name)
-    counts = query.ask(f"SELECT count({column}), count(DISTINCT {column}) FROM {table}")
-    if not counts or counts[0][0] == counts[0][1]:
+    table, column = quote_name(base[0].name), quote_name(base[1].name)
+    counts = query.count(f"SELECT count({column}), count(DISTINCT {column}) FROM {table}")
+    if not counts or counts[0] == counts[1]:
         return None
-    rows, values = counts[0]
+    rows, values = counts
     kind = "often" if rows >= _MANY_ROWS_A_VALUE * values else "seldom"
-    shown = show_sql(select.args["order"].expressions[0].this.unnest())
-    return {"kind": kind, "sorted_by": shown, "rows": rows, "different_values": values}
+    shown = {"sorted_by": show_sql(key), "rows": rows, "different_values": values}
+    return {"kind": kind} | shown
 
 
-def _find_sort_column(select: exp.Select, query: Query) -> Resolution | None:
-    """The column of a table by which ORDER BY ... LIMIT sorts rows first; None for groups."""
+def _find_sort_key(select: exp.Select, query: Query) -> exp.Expr | None:
+    """What ORDER BY ... LIMIT sorts rows by first; None for groups."""
     order = select.args.get("order")
-    is_cut = order is not None and select.args.get("limit") is not None
-    if not is_cut or select.args.get("group") is not None or query.is_one_row(select):
+    if order is None or select.args.get("limit") is None:
         return None
-    found = query.resolve(order.expressions[0].this.unnest())
-    return found if found is not None and found.column is not None else None
+    if select.args.get("group") is not None or query.is_one_row(select):
+        return None
+    key: exp.Expr = order.expressions[0].this.unnest()
+    return key
 
 
 def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
@@ -92,13 +93,14 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
     """
     query = read_query(inspection)
     for select in query.scopes.nodes.find_all(exp.Select):
-        sorted_by = _find_sort_column(select, query)
-        if sorted_by is None or not sorted_by.is_direct or select.args.get("distinct") is not None:
+        key = _find_sort_key(select, query)
+        sorted_by = query.scopes.find_direct(key) if key is not None else None
+        if sorted_by is None or select.args.get("distinct") is not None:
             continue
         is_one = select.args["limit"].expression.name == "1"
         if is_one and _returns_any(select, sorted_by.source, query):
             continue
-        repeated_in = _find_repeating(select, sorted_by.source, query)
+        repeated_in = _find_repeating(select, sorted_by, query)
         if repeated_in is not None:
             evidence = {
                 "kind": "one" if is_one else "several",
@@ -117,19 +119,20 @@ def _returns_any(select: exp.Select, source: Source, query: Query) -> bool:
     return any(resolution is not None and resolution.source is source for resolution in found)
 
 
-def _find_repeating(select: exp.Select, source: Source, query: Query) -> list[str] | None:
-    """The column of another table that holds a key of the source several times."""
-    keys = {tuple(map(fold_name, key)) for key in source.table.unique_keys}
+def _find_repeating(select: exp.Select, sorted_by: DirectColumn, query: Query) -> list[str] | None:
+    """The column of another table that holds a key of the sorted table several times."""
+    keys = {tuple(map(fold_name, key)) for key in sorted_by.table.unique_keys}
     for pair in query.list_equalities(select):
         for (own, key), (other, name) in (pair, pair[::-1]):
-            if own is source and (key,) in keys and other.table is not None:
-                table, column = quote_name(other.table.name), quote_name(name)
+            column = other.table.find_column(name) if other.table is not None else None
+            if own is sorted_by.source and (key,) in keys and other.table and column:
+                table, quoted = quote_name(other.table.name), quote_name(column.name)
                 repeats = query.ask(
-                    f"SELECT 1 FROM {table} WHERE {column} IS NOT NULL"
-                    f" GROUP BY {column} HAVING count(*) > 1 LIMIT 1"
+                    f"SELECT 1 FROM {table} WHERE {quoted} IS NOT NULL"
+                    f" GROUP BY {quoted} HAVING count(*) > 1 LIMIT 1"
                 )
                 if repeats:
-                    return [other.table.name, other.table.find_column(name).name]
+                    return [other.table.name, column.name]
     return None
 
 
@@ -283,9 +286,7 @@ def _list_extremes(inspection: Inspection) -> list[_Extreme]:
     return found
 
 
-def _read_extreme(
-    text: str, pole: str, expression: exp.Expression, inspection: Inspection
-) -> _Extreme:
+def _read_extreme(text: str, pole: str, expression: exp.Expr, inspection: Inspection) -> _Extreme:
     """An extreme of an expression, which measures something if it is one column, as it stands or
     in an aggregate other than count."""
     columns = list(expression.find_all(exp.Column))

@@ -93,14 +93,15 @@ def _list_tables(query: Query) -> list[Table]:
     return [found[name] for name in sorted(found)]
 
 
-def _read_selected(expression: exp.Expression, query: Query) -> Selected:
+def _read_selected(expression: exp.Expr, query: Query) -> Selected:
     columns = list(expression.find_all(exp.Column))
     base = query.base_column(columns[0]) if len(columns) == 1 else None
     aggregates = {kind.key for kind in _AGGREGATES if expression.find(kind)}
     if not aggregates and not (base and isinstance(expression.unalias().unnest(), exp.Column)):
         aggregates = {"computed"}
     aggregate = "several" if len(aggregates) > 1 else "".join(aggregates)
-    return Selected(to_sql(expression)[:_SHOWN_TEXT], *(base or (None, None)), aggregate)
+    table, column = base if base is not None else (None, None)
+    return Selected(to_sql(expression)[:_SHOWN_TEXT], table, column, aggregate)
 
 
 def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
@@ -130,7 +131,8 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
 
 def _find_other_aggregate(projection: Projection, question: Question) -> dict[str, Any] | None:
     words = {word.text for word in question.said_words}
-    query, outputs = projection.tree, projection.tree.selects
+    query = projection.tree
+    outputs = query.selects if isinstance(query, exp.Query) else []
     is_count = len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)  # not a share
     if is_count and not _COUNTING & words:
         return {"kind": "count_not_asked"}
@@ -170,7 +172,9 @@ def _covers(selected: Selected, mention: Mention, question: Question) -> bool:
     """Whether a result column may be what the question names. It may if the evidence has its name,
     if its name and its table's have every word that is asked for, or if just a name is asked for
     and it is named elsewhere."""
-    if selected.column is None or question.explains(selected.column.name):
+    if selected.table is None or selected.column is None:
+        return True
+    if question.explains(selected.column.name):
         return True
     asked = mention.words
     name = split_name(selected.column.name)
@@ -185,12 +189,12 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
     """The evidence of a column that shares a word with a selected one, where the question has the
     words by which it differs, which no column of the query has, and none of the selected one's."""
     for selected in projection.selected:
-        table = selected.table
-        if table is None or selected.aggregate:
+        table, selected_column = selected.table, selected.column
+        if table is None or selected_column is None or selected.aggregate:
             continue
         of_table = [column for name, column in projection.used if name == table.name]
         used = {word.stem for name in of_table for word in split_name(name)}
-        own = {word.stem: word for word in split_name(selected.column.name)}
+        own = {word.stem: word for word in split_name(selected_column.name)}
         for column in table.columns:
             other = {word.stem: word for word in split_name(column.name)}
             its_own = [word for stem, word in own.items() if stem not in other]
@@ -288,17 +292,17 @@ def _find_places(
             continue
         if len(words) == 1 and text in _OF and is_of:
             continue  # "date of birth" names a birthday
-        places: list[int] | None = [last]
+        places = [last]
         for word in reversed(words[:-1]):
             farthest = _FARTHEST if word.stem in own else 1
             near = [p for p in places_of.get(word.stem, ()) if places[0] - farthest <= p < last]
             if near and _is_one_phrase(question, near[-1], last):
                 places = sorted({*places, near[-1]})
             elif word.stem in own:
-                places = None
-                break
-        if places is not None and _stands_alone(question, places[0], last):
-            yield tuple(places)
+                break  # a word that tells the column from others is not said
+        else:
+            if _stands_alone(question, places[0], last):
+                yield tuple(places)
 
 
 def _is_one_phrase(question: Question, first: int, last: int) -> bool:

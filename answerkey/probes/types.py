@@ -12,7 +12,8 @@ from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.literals import list_compared_literals
-from answerkey.probes.query import PATTERNS, RANGES, Query, read_query
+from answerkey.probes.query import Query, read_query
+from answerkey.sql.conditions import PATTERNS, RANGES
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Value
@@ -66,21 +67,22 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
             f" LIMIT {_VALUES_READ}"
         )
         values = [value for (value,) in rows or ()]
+        texts = sorted(value for value in values if isinstance(value, str))
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
                 "kind": kind,
                 "sql": show_sql(expression),
-                "values": show_rows([tuple(sorted(values)[:_VALUES_SHOWN])])[0],
+                "values": show_rows([tuple(texts[:_VALUES_SHOWN])])[0],
             }
             return [Finding("date_text_order", evidence)]
     return []
 
 
-def _list_ordered(query: Query) -> Iterator[tuple[str, exp.Expression]]:
+def _list_ordered(query: Query) -> Iterator[tuple[str, exp.Expr]]:
     for node in query.scopes.nodes.find_all(exp.Ordered):
         yield "sorted", node.this.unnest()
-    for node in query.scopes.nodes.find_all(exp.Min, exp.Max):
-        yield "extreme", node.this.unnest()
+    for extreme in query.scopes.nodes.find_all(exp.Min, exp.Max):
+        yield "extreme", extreme.this.unnest()
     for comparison in query.comparisons:
         if comparison.operator in RANGES:
             yield "range", comparison.left
@@ -101,8 +103,8 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
             share = _share_of_numbers(query, *base)
             if share < _ENOUGH_NUMBERS:
                 continue
-            copy, twins = copy_with(inspection.tree, [node, column])
-            _read_as_number(*twins)
+            copy, (twin, twin_column) = copy_with(inspection.tree, [node, column])
+            _read_as_number(twin, twin_column)
             answers = _compare_answers(inspection, to_sql(copy))
             if answers:
                 evidence = {
@@ -139,7 +141,7 @@ def looks_like_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text) or _GROUPED_NUMBER.fullmatch(text))
 
 
-def _list_ordered_columns(node: exp.Expression) -> Iterator[exp.Column]:
+def _list_ordered_columns(node: exp.Expr) -> Iterator[exp.Column]:
     """The columns that an expression puts in order as they are, not computed with."""
     for operand in node.iter_expressions():
         inner = operand.unnest()
@@ -149,7 +151,7 @@ def _list_ordered_columns(node: exp.Expression) -> Iterator[exp.Column]:
             yield inner
 
 
-def _compares_text(node: exp.Expression, query: Query) -> bool:
+def _compares_text(node: exp.Expr, query: Query) -> bool:
     """Whether SQLite compares as text: no side has a numeric affinity.
 
     Source: section 4.2 of the SQLite manual's page on datatypes.
@@ -158,7 +160,7 @@ def _compares_text(node: exp.Expression, query: Query) -> bool:
     return not any(_find_affinity(operand, query) in _NUMERIC for operand in operands)
 
 
-def _find_affinity(expression: exp.Expression, query: Query) -> str | None:
+def _find_affinity(expression: exp.Expr, query: Query) -> str | None:
     if isinstance(expression, exp.Cast):
         return affinity(to_sql(expression.to))
     base = query.base_column(expression)
@@ -172,10 +174,11 @@ def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
         f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
         f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MOST_VALUES}"
     )
-    return sum(looks_like_number(text) for (text,) in rows) / len(rows) if rows else 0.0
+    texts = [text for (text,) in rows or () if isinstance(text, str)]
+    return sum(map(looks_like_number, texts)) / len(texts) if texts else 0.0
 
 
-def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
+def _read_as_number(node: exp.Expr, column: exp.Expr) -> None:
     """Make an expression order a column by its numbers. An extreme still returns the text, so that
     what it is compared with means the same: the number is put before the text for max() to see,
     fixed in width and moved above zero."""
@@ -184,7 +187,7 @@ def _read_as_number(node: exp.Expression, column: exp.Column) -> None:
     if isinstance(node, exp.Min | exp.Max):
         function = "max" if isinstance(node, exp.Max) else "min"
         sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12) || {name}"
-        chosen = exp.maybe_parse(f"substr({function}({sortable}), 33)", dialect="sqlite")
+        chosen: exp.Expr = exp.maybe_parse(f"substr({function}({sortable}), 33)", dialect="sqlite")
         is_whole = isinstance(node.parent, exp.Select)
         node.replace(exp.alias_(chosen, to_sql(node), quoted=True) if is_whole else chosen)
     else:
@@ -220,7 +223,7 @@ def find_type_mismatch(inspection: Inspection) -> list[Finding]:
     return []
 
 
-def _may_be_text(expression: exp.Expression, query: Query) -> bool:
+def _may_be_text(expression: exp.Expr, query: Query) -> bool:
     base = query.base_column(expression)
     if base is None:
         return isinstance(expression, _TEXTS)

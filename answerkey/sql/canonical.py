@@ -46,7 +46,7 @@ from answerkey.sqlite.schema import fold_name
 # An unknown name is a ValueError; a tree of an unforeseen shape may raise the others.
 NO_FORM = (ValueError, LookupError, AttributeError, TypeError, SqlglotError)
 
-_MIRRORED = {
+_MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.EQ: exp.EQ,
     exp.NEQ: exp.NEQ,
     exp.LT: exp.GT,
@@ -60,7 +60,7 @@ _CALL = re.compile(r"\w\(")  # as in "count(*)", which SQLite may have named a c
 _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
 
 
-def canonical_tree(scopes: Scopes) -> exp.Expression:
+def canonical_tree(scopes: Scopes) -> exp.Expr:
     """Return a tree of its own, whose text is the one spelling that stands for all.
 
     If a name cannot be resolved, it is the query's tree, with unquoted names in lower case.
@@ -79,7 +79,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expression:
     return tree
 
 
-def write_sql(tree: exp.Expression) -> str:
+def write_sql(tree: exp.Expr) -> str:
     """The text of a tree; raises one of NO_FORM if sqlglot cannot write it."""
     return _set_up().generate(tree, copy=False)
 
@@ -89,17 +89,16 @@ def _set_up() -> Generator:
     return sqlite_dialect().generator(comments=False)
 
 
-def _simplify(nodes: list[exp.Expression]) -> None:
+def _simplify(nodes: list[exp.Expr]) -> None:
     for node in nodes:
-        kind = type(node)
-        if kind is exp.Paren:
+        if isinstance(node, exp.Paren):
             if _is_needless(node):
                 node.replace(node.this)
-        elif kind is exp.Ordered:
+        elif isinstance(node, exp.Ordered):
             node.set("desc", node.args.get("desc") or None)
-        elif kind is exp.Join and node.kind in _JOIN_KINDS:
+        elif isinstance(node, exp.Join) and node.kind in _JOIN_KINDS:
             node.set("kind", None)
-        elif kind is exp.Literal and not node.is_string:
+        elif isinstance(node, exp.Literal) and not node.is_string:
             node.set("this", node.this.lower())
 
 
@@ -116,7 +115,7 @@ def _is_needless(paren: exp.Paren) -> bool:
     return isinstance(parent, exp.Func) and not isinstance(parent, exp.Binary)
 
 
-def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mirror: bool) -> None:
+def sort_query(nodes: list[exp.Expr], key: Callable[[str], Any], *, may_mirror: bool) -> None:
     """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
     comparisons if they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
     if may_mirror:
@@ -138,7 +137,7 @@ def sort_query(nodes: list[exp.Expression], key: Callable[[str], Any], *, may_mi
             node.replace(_join_parts(kind, parts))
 
 
-def _mirror_comparison(node: exp.Expression, key: Callable[[str], Any]) -> None:
+def _mirror_comparison(node: exp.Expr, key: Callable[[str], Any]) -> None:
     """A literal stands on the right; otherwise the sides are sorted."""
     sides = (node.this, node.expression)
     literals = [isinstance(side, LITERALS) for side in sides]
@@ -153,7 +152,7 @@ def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:
     """Put the tables of inner joins in order, and their conditions in WHERE, unless it would change
     which rows come first, or which columns `*` shows first."""
     start, joins = select.args.get("from_"), select.args.get("joins")
-    if not joins or not all(map(_is_inner, joins)):
+    if start is None or not joins or not all(map(_is_inner, joins)):
         return
     members = [start.this, *(join.this for join in joins)]
     is_bounded = select.args.get("limit") is not None and select.args.get("order") is None
@@ -175,15 +174,15 @@ def _is_inner(join: exp.Join) -> bool:
     return not (join.kind or join.side or join.method or join.args.get("using"))
 
 
-def _is_single(member: exp.Expression) -> bool:
+def _is_single(member: exp.Expr) -> bool:
     return bool(member.alias_or_name) and not member.args.get("joins")
 
 
-def _is_literal(node: exp.Expression) -> bool:
+def _is_literal(node: exp.Expr) -> bool:
     return isinstance(node.this if isinstance(node, exp.Neg) else node, LITERALS)
 
 
-def _is_part(node: exp.Expression) -> bool:
+def _is_part(node: exp.Expr) -> bool:
     """Whether a condition is one of those that a larger AND (or OR) joins."""
     parent = node.parent
     while isinstance(parent, exp.Paren):
@@ -191,7 +190,7 @@ def _is_part(node: exp.Expression) -> bool:
     return type(parent) is type(node)
 
 
-def _list_parts(node: exp.Expression) -> list[exp.Expression]:
+def _list_parts(node: exp.Expr) -> list[exp.Expr]:
     parts = []
     pending = [node]
     while pending:
@@ -205,14 +204,14 @@ def _list_parts(node: exp.Expression) -> list[exp.Expression]:
     return parts
 
 
-def _join_parts(kind: type[exp.Connector], parts: list[exp.Expression]) -> exp.Expression:
+def _join_parts(kind: type[exp.Connector], parts: list[exp.Expr]) -> exp.Expr:
     joined = parts[0]
     for part in parts[1:]:
         joined = kind(this=joined, expression=part)
     return joined
 
 
-def write_template(tree: exp.Expression) -> str:
+def write_template(tree: exp.Expr) -> str:
     """Write canonical SQL without its literals and names: its template. The tree is changed.
 
     >>> tree = parse_one("SELECT name FROM ship WHERE id = 3")  # doctest: +SKIP
@@ -232,7 +231,7 @@ def write_template(tree: exp.Expression) -> str:
     return _number_names(write_sql(tree))
 
 
-def _blank(nodes: list[exp.Expression]) -> None:
+def _blank(nodes: list[exp.Expr]) -> None:
     """Mark each name of a tree, and put `?` for each literal."""
     tables = {node.alias_or_name: node.name for node in nodes if isinstance(node, exp.Table)}
     for node in nodes:
@@ -243,7 +242,7 @@ def _blank(nodes: list[exp.Expression]) -> None:
             is_first = node.arg_key == "this"
             is_source = not is_first if is_column else is_first
             own = node.name
-            if is_column and is_first and parent.table in tables:
+            if isinstance(parent, exp.Column) and is_first and parent.table in tables:
                 own = f"{tables[parent.table]}.{own}"
             node.set("this", f"\x01{'t' if is_source else 'c'}{own}\x01")
             node.set("quoted", False)
@@ -256,7 +255,7 @@ def _blank(nodes: list[exp.Expression]) -> None:
             node.set("expressions", [exp.Placeholder()])
 
 
-def _list_names(tree: exp.Expression, clauses: Iterable[str]) -> list[str]:
+def _list_names(tree: exp.Expr, clauses: Iterable[str]) -> list[str]:
     names: dict[str, None] = {}
     for select in tree.find_all(exp.Select):
         for clause in clauses:
@@ -266,7 +265,7 @@ def _list_names(tree: exp.Expression, clauses: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def _sort_by_place(tree: exp.Expression, names: list[str]) -> None:
+def _sort_by_place(tree: exp.Expr, names: list[str]) -> None:
     """Sort by shape and by the places of these names, and only among equals by name."""
     places = {name: f"{place:03}" for place, name in enumerate(names)}
 
@@ -286,7 +285,7 @@ def _number_names(text: str) -> str:
     return _NAME.sub(number, text)
 
 
-def qualify_names(scopes: Scopes) -> exp.Expression:
+def qualify_names(scopes: Scopes) -> exp.Expr:
     """Return a copy of a query in which each name has its table and the schema's spelling.
 
     `SELECT Name n FROM ship T1 ORDER BY n` -> `SELECT ship.name FROM ship ORDER BY (ship.name)`
@@ -345,6 +344,8 @@ class _Copy:
         twin, found = self._twins[id(column)], self._scopes.resolve(column)
         if column.is_star:
             scope = self._scopes.scope_of(column)
+            if scope is None:
+                raise ValueError(f"{column.sql():.80} stands in no SELECT")
             (source,) = scope.find_sources(column.table)
             twin.set("table", _identify(self._names[id(source)]))
             if len(scope.sources) == 1:
@@ -354,9 +355,11 @@ class _Copy:
                 raise ValueError(f"unknown name {column.name}")
             twin.replace(exp.Literal.string(column.name))
         elif found.source is not None:
-            name = fold_name(column.name)
+            name: str | None = fold_name(column.name)
             if found.source.table is not None:
                 name = found.column.name if found.column else found.source.table.rowid_name
+            if name is None:
+                raise ValueError(f"{column.sql():.80} is a rowid whose names are all taken")
             twin.set("this", _identify(name))
             twin.set("table", _identify(self._names[id(found.source)]))
             twin.set("db", None)
@@ -365,7 +368,9 @@ class _Copy:
         """Put the expression of a result column in the place of its name, or of its number."""
         for column in self._scopes.nodes.find_all(exp.Column):
             found = self._scopes.resolve(column)
-            if found is not None and found.is_alias and self._twins[id(column)].parent is not None:
+            if found is None or not found.is_alias or found.expression is None:
+                continue
+            if self._twins[id(column)].parent is not None:
                 if found.scope is not self._scopes.scope_of(column):
                     raise ValueError(f"{column.name} is of a query around it")
                 self._repeat(column, found.expression, found.scope)
@@ -377,10 +382,10 @@ class _Copy:
                 for term in clause.expressions:
                     node = term.this if isinstance(term, exp.Ordered) else term
                     place = read_integer(node)
-                    if place in range(1, len(shown) + 1):
+                    if place is not None and 0 < place <= len(shown):
                         self._repeat(node, shown[place - 1].unalias(), scope)
 
-    def _repeat(self, node: exp.Expression, expression: exp.Expression, scope: Scope) -> None:
+    def _repeat(self, node: exp.Expr, expression: exp.Expr, scope: Scope) -> None:
         """Put an expression in the place of a node, unless it means something else there: it is a
         constant, which may be read as a place, or it names something of a query around."""
         found = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
@@ -421,7 +426,7 @@ def _is_unknown_join(join: exp.Join) -> bool:
     )
 
 
-def _copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:
+def _copy_nodes(tree: exp.Expr) -> dict[int, exp.Expr]:
     """The copy of each node of a tree, by the node's id; names are in lower case and quoted."""
     twins = copy_nodes(tree)
     for twin in twins.values():

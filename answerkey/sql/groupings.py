@@ -1,4 +1,5 @@
-"""Groupings: what a SELECT groups by, and the columns that this leaves open (bare columns).
+"""Groupings: which columns have one value where others have, what a SELECT groups by, and the
+columns that this leaves open (bare columns).
 
 `SELECT T1.id, T1.name, T2.day FROM ship AS T1 JOIN visit AS T2 ON ... GROUP BY T1.id` -> T2.day is
 bare; T1.name is not, since the primary key T1.id determines it.
@@ -6,14 +7,117 @@ bare; T1.name is not, since the primary key T1.id determines it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from answerkey.sql.conditions import list_joins, list_merged_columns, list_terms
+from answerkey.sql.keys import list_sure_keys
 from answerkey.sql.query_tree import is_aggregate, is_windowed, read_integer
-from answerkey.sql.scopes import Resolution, Scope, Scopes, Source, inline_aliases
-from answerkey.sqlite.schema import fold_name
+from answerkey.sql.scopes import (
+    Place,
+    Resolution,
+    Scope,
+    Scopes,
+    find_join,
+    inline_aliases,
+)
+from answerkey.sqlite.schema import Table, fold_name
+
+Keys = Callable[[Table], Iterable[frozenset[str]]]  # the folded names of each key of a table
+
+
+# What determines what
+
+
+def list_determined(
+    given: Iterable[Place], select: exp.Select, scopes: Scopes, *, keys: Keys = list_sure_keys
+) -> set[Place]:
+    """The columns of FROM that have one value wherever the given ones have: these, what each row
+    has equal to them or to a constant, and all of a table whose key is among them."""
+    scope = scopes.scope_of(select)
+    if scope is None:
+        return set(given)
+    terms = list(_list_certain_terms(select, scopes))
+    determined = {*given, *_list_constants(terms, scope, scopes)}
+    pairs = list(_list_certain_equalities(terms, select, scope, scopes))
+    tables = [(source, source.table) for source in scope.sources.values() if source.table]
+    size = -1
+    while size != len(determined):
+        size = len(determined)
+        for pair in pairs:
+            if not determined.isdisjoint(pair):
+                determined |= set(pair)
+        for source, table in tables:
+            names = {name for of, name in determined if of is source}
+            if any(names >= key for key in keys(table)):
+                determined |= {(source, fold_name(column.name)) for column in table.columns}
+    return determined
+
+
+def _has_rows_without_partner(select: exp.Select, scopes: Scopes) -> bool:
+    """Whether a join fills up the rows of all tables before it with NULL."""
+    return any(join.side in ("RIGHT", "FULL") for join in list_joins(select, scopes))
+
+
+def _list_certain_terms(select: exp.Select, scopes: Scopes) -> Iterator[exp.Expr]:
+    """The terms that hold for each row of FROM: of WHERE, and of an ON that fills up nothing."""
+    if not _has_rows_without_partner(select, scopes):
+        for join in list_joins(select, scopes):
+            if not join.side:
+                yield from list_terms(join.args.get("on"))
+    yield from list_terms(select.args.get("where"))
+
+
+def _list_certain_equalities(
+    terms: list[exp.Expr], select: exp.Select, scope: Scope, scopes: Scopes
+) -> Iterator[tuple[Place, Place]]:
+    if not _has_rows_without_partner(select, scopes):
+        for name, left, right in list_merged_columns(scope):
+            join = find_join(right.node)
+            if join is not None and not join.side:
+                yield (left, name), (right, name)
+    for term in terms:
+        if isinstance(term, exp.EQ):
+            left_place = _find_place(term.this, scope, scopes)
+            right_place = _find_place(term.expression, scope, scopes)
+            if left_place is not None and right_place is not None:
+                yield left_place, right_place
+
+
+def _list_constants(terms: list[exp.Expr], scope: Scope, scopes: Scopes) -> Iterator[Place]:
+    """The columns that `=` compares with what no column of this FROM decides: a literal, a subquery
+    that stands for itself, a column of the query around."""
+    for term in terms:
+        if isinstance(term, exp.EQ):
+            for side, other in ((term.this, term.expression), (term.expression, term.this)):
+                place = _find_place(side, scope, scopes)
+                if place is not None and not _names_any(other, scope, scopes):
+                    yield place
+
+
+def _names_any(node: exp.Expr, scope: Scope, scopes: Scopes) -> bool:
+    resolved = map(scopes.resolve, node.find_all(exp.Column))
+    return any(found is not None and found.scope is scope for found in resolved)
+
+
+def _find_place(node: exp.Expr, scope: Scope, scopes: Scopes) -> Place | None:
+    """Where a column of this FROM stands, be it one of a table or of a subquery."""
+    inner = node.unnest()
+    found = scopes.resolve(inner) if isinstance(inner, exp.Column) and inner.parent else None
+    return _place_of(found, inner.name) if found is not None and found.scope is scope else None
+
+
+def _place_of(found: Resolution, name: str) -> Place | None:
+    if found.source is None:
+        return None
+    if found.source.table is not None and found.column is not None:
+        name = found.column.name  # that of the key, for `rowid`
+    return found.source, fold_name(name)
+
+
+# What a SELECT groups by
 
 
 @dataclass(slots=True)
@@ -21,15 +125,12 @@ class Grouping:
     """A SELECT that groups: its keys, and the bare columns in it (or the `*` that holds some)."""
 
     scope: Scope
-    keys: list[exp.Expression]
-    bare: list[exp.Expression]
+    keys: list[exp.Expr]
+    bare: list[exp.Expr]
 
 
 def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
-    """Return how a SELECT groups, or None if it does not aggregate or has no FROM.
-
-    A PRIMARY KEY is taken to have no NULL, as authors of queries do.
-    """
+    """Return how a SELECT groups, or None if it does not aggregate or has no FROM."""
     group = select.args.get("group")
     if group is None and not scopes.nodes.find_all(exp.AggFunc, exp.Anonymous):
         return None
@@ -38,48 +139,56 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     aggregates = [node for part in parts for node in _aggregates(part)]
     if group is None and not aggregates:
         return None
-    if select.args.get("from_") is None:
+    scope = scopes.scope_of(select)
+    if select.args.get("from_") is None or scope is None:
         return None
     if group is None:
         parts = [part for part in parts if not isinstance(part, exp.Order)]  # of one row
-    scope = scopes.scope_of(select)
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
-    bare = []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
-    known = _determine(keys, scopes, scope) if outside else set()
-    for column in outside:
-        if isinstance(column, exp.Star) or column.is_star:
-            outputs = scopes.expand_star(column, scope)
-            if any(not _is_known(output.resolution, known) for output in outputs):
-                bare.append(column)
-            continue
-        found = scopes.resolve(column)
-        if found is None or found.is_alias or found.scope is not scope:
-            continue  # a string, a result column that is looked at itself, an outer constant
-        if (id(found.source), fold_name(column.name)) not in known:
-            bare.append(column)
+    determined: set[Place] = set()
+    if outside:
+        places = [_find_place(key, scope, scopes) for key in keys]
+        given = [place for place in places if place is not None]
+        determined = list_determined(given, select, scopes)
+    bare = [column for column in outside if _is_open(column, determined, scope, scopes)]
     return Grouping(scope, keys, bare)
 
 
-def _read_key(key: exp.Expression, select: exp.Select, scopes: Scopes) -> exp.Expression:
+def _is_open(column: exp.Expr, determined: set[Place], scope: Scope, scopes: Scopes) -> bool:
+    """Whether a column, or one that a `*` stands for, may have several values in a group."""
+    if isinstance(column, exp.Star) or column.is_star:
+        outputs = scopes.expand_star(column, scope)
+        return any(
+            output.resolution is None or _place_of(output.resolution, output.name) not in determined
+            for output in outputs
+        )
+    found = scopes.resolve(column) if isinstance(column, exp.Column) else None
+    if found is None or found.source is None or found.scope is not scope:
+        return False  # a string, a result column that is looked at itself, an outer constant
+    return _place_of(found, column.name) not in determined
+
+
+def _read_key(key: exp.Expr, select: exp.Select, scopes: Scopes) -> exp.Expr:
     """A term of GROUP BY as an expression over FROM: `1` and names of result columns replaced."""
     bare = key.unnest()
     place = read_integer(bare)
     if place is not None:
         outputs = scopes.outputs(select)
-        if 0 < place <= len(outputs) and outputs[place - 1].expression is not None:
-            return outputs[place - 1].expression
+        expression = outputs[place - 1].expression if 0 < place <= len(outputs) else None
+        if expression is not None:
+            return expression
     found = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
     if found is not None and not found.is_alias:
         return bare
     return inline_aliases(bare, scopes)
 
 
-def _is_aggregate(node: exp.Expression) -> bool:
+def _is_aggregate(node: exp.Expr) -> bool:
     return (isinstance(node, exp.Filter) or is_aggregate(node)) and not is_windowed(node)
 
 
-def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
+def _aggregates(node: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, exp.Query):
         return
     if _is_aggregate(node):
@@ -89,9 +198,7 @@ def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
         yield from _aggregates(child)
 
 
-def _columns_outside_aggregates(
-    node: exp.Expression, keys: list[exp.Expression]
-) -> Iterator[exp.Expression]:
+def _columns_outside_aggregates(node: exp.Expr, keys: list[exp.Expr]) -> Iterator[exp.Expr]:
     if isinstance(node, exp.Query) or _is_aggregate(node):
         return
     if isinstance(node, exp.Column | exp.Star):
@@ -101,76 +208,3 @@ def _columns_outside_aggregates(
         return
     for child in node.iter_expressions():
         yield from _columns_outside_aggregates(child, keys)
-
-
-# What GROUP BY determines
-
-_Place = tuple[int, str]
-
-
-def _determine(keys: list[exp.Expression], scopes: Scopes, scope: Scope) -> set[_Place]:
-    """The columns, as (source, name), that have one value in each group by their keys: these, what
-    conditions equate to them or to a constant, and the other columns of a table whose primary or
-    unique NOT NULL key is among them."""
-    known = {place for key in keys if (place := _place(key, scopes, scope))}
-    pairs = list(_equalities(scopes, scope))
-    size = -1
-    while size != len(known):
-        size = len(known)
-        for left, right in pairs:
-            if left is None or left in known:
-                known.add(right)
-            elif right in known:
-                known.add(left)
-        for source in scope.sources.values():
-            if source.table is not None and _has_known_key(source, known):
-                known |= {(id(source), fold_name(column.name)) for column in source.table.columns}
-    return known
-
-
-def _place(node: exp.Expression, scopes: Scopes, scope: Scope) -> _Place | None:
-    found = scopes.resolve(node) if isinstance(node, exp.Column) and node.parent else None
-    if found is None or found.source is None or found.scope is not scope:
-        return None
-    return id(found.source), fold_name(node.name)
-
-
-def _equalities(scopes: Scopes, scope: Scope) -> Iterator[tuple[_Place | None, _Place]]:
-    """Columns that WHERE or an inner ON equates; None stands for a constant."""
-    select = scope.select
-    joins = select.args.get("joins") or []
-    if any(join.side for join in joins):
-        joins = []  # an outer join's ON equates nothing in the rows that it fills up with NULL
-    conditions = [join.args["on"] for join in joins if join.args.get("on") is not None]
-    if select.args.get("where") is not None:
-        conditions.append(select.args["where"].this)
-    while conditions:
-        node = conditions.pop().unnest()
-        if isinstance(node, exp.And):
-            conditions += [node.this, node.expression]
-        elif isinstance(node, exp.EQ):
-            sides = node.this.unnest(), node.expression.unnest()
-            left, right = (_place(side, scopes, scope) for side in sides)
-            if left is not None and right is not None:
-                yield left, right
-            elif left is not None and isinstance(sides[1], exp.Literal):
-                yield None, left
-            elif right is not None and isinstance(sides[0], exp.Literal):
-                yield None, right
-
-
-def _has_known_key(source: Source, known: set[_Place]) -> bool:
-    def is_known(name: str) -> bool:
-        column = source.table.find_column(name)
-        is_not_null = column is not None and (column.is_not_null or column.primary_key > 0)
-        return is_not_null and (id(source), fold_name(name)) in known
-
-    return any(all(map(is_known, key)) for key in source.table.unique_keys)
-
-
-def _is_known(found: Resolution | None, known: set[_Place]) -> bool:
-    return (
-        found is not None
-        and found.column is not None
-        and (id(found.source), fold_name(found.column.name)) in known
-    )

@@ -15,7 +15,8 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, Tokenizer, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 from answerkey.sqlite.guard import MAX_SQL_BYTES
 from answerkey.sqlite.schema import affinity, fold_case, fold_name
@@ -53,7 +54,7 @@ _AGGREGATES_WITHOUT_A_CLASS = {
 }
 
 
-def parse_sql(sql: str) -> exp.Expression:
+def parse_sql(sql: str) -> exp.Expr:
     """Return the tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
 
     >>> parse_sql("SELECT name FROM ship").sql()
@@ -141,33 +142,33 @@ def list_collations(table_sql: str) -> dict[str, str]:
     return found
 
 
-def is_aggregate(node: exp.Expression) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node is the call of an aggregate, be it one that sqlglot has no class for."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
     return isinstance(node, exp.AggFunc)
 
 
-def is_windowed(node: exp.Expression) -> bool:
+def is_windowed(node: exp.Expr) -> bool:
     """Whether OVER follows a call, which then aggregates nothing."""
     call = node.parent if isinstance(node.parent, exp.Filter) else node
     return isinstance(call.parent, exp.Window) and call.arg_key == "this"
 
 
-def is_atom(node: exp.Expression) -> bool:
+def is_atom(node: exp.Expr) -> bool:
     """Whether a node needs no parentheses wherever it stands."""
     if isinstance(node, exp.Func):
         return not isinstance(node, exp.Connector | exp.Binary)
     return isinstance(node, _ATOMS)
 
 
-def is_star(expression: exp.Expression) -> bool:
+def is_star(expression: exp.Expr) -> bool:
     return isinstance(expression, exp.Star) or (
         isinstance(expression, exp.Column) and isinstance(expression.this, exp.Star)
     )
 
 
-def read_integer(node: exp.Expression) -> int | None:
+def read_integer(node: exp.Expr) -> int | None:
     """Return the place of a column that a term of ORDER BY or GROUP BY is, or None.
 
     `2` -> 2, `-(1)` -> -1, `0x10` -> 16, `2.0` -> None, `1 + 1` -> None
@@ -183,7 +184,7 @@ def read_integer(node: exp.Expression) -> int | None:
     return sign * int(node.this)
 
 
-def first_select(query: exp.Expression) -> exp.Select | None:
+def first_select(query: exp.Expr) -> exp.Select | None:
     """Return the leftmost SELECT of a query, or None if that is VALUES."""
     while not isinstance(query, exp.Select):
         if not isinstance(query, exp.SetOperation | exp.Subquery):
@@ -192,7 +193,7 @@ def first_select(query: exp.Expression) -> exp.Select | None:
     return query
 
 
-def selects_of(query: exp.Expression) -> list[exp.Select]:
+def selects_of(query: exp.Expr) -> list[exp.Select]:
     """The SELECTs of a compound select, from left to right; one for a plain SELECT."""
     if isinstance(query, exp.Select):
         return [query]
@@ -201,7 +202,7 @@ def selects_of(query: exp.Expression) -> list[exp.Select]:
     return selects_of(query.this) if isinstance(query, exp.Subquery) else []
 
 
-def members_of_from(select: exp.Select) -> list[exp.Expression]:
+def members_of_from(select: exp.Expr) -> list[exp.Expr]:
     """The tables and subqueries of FROM from left to right, out of their parentheses."""
     start = select.args.get("from_")
     nodes = [start.this] if start is not None else []
@@ -209,7 +210,7 @@ def members_of_from(select: exp.Select) -> list[exp.Expression]:
     return [member for node in nodes for member in _unwrap_member(node)]
 
 
-def name_output(expression: exp.Expression) -> str:
+def name_output(expression: exp.Expr) -> str:
     """The name of a result column; '' if SQLite makes one up.
 
     Source: sqlite3ColumnsFromExprList in SQLite's select.c.
@@ -220,7 +221,7 @@ def name_output(expression: exp.Expression) -> str:
     return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
 
 
-def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
+def sees_aliases(column: exp.Column, query: exp.Expr) -> bool:
     """Whether a name in a query may mean what the query's AS defines: not in its result columns
     and windows, nor in a subquery there.
 
@@ -229,27 +230,27 @@ def sees_aliases(column: exp.Column, query: exp.Expression) -> bool:
     return _find_clause(column, query) not in ("expressions", "windows")
 
 
-def sees_outer_names(column: exp.Expression, query: exp.Expression) -> bool:
+def sees_outer_names(column: exp.Expr, query: exp.Expr) -> bool:
     """Whether a name in a query may mean a column of a query around it: not in its ORDER BY and
     GROUP BY, nor in a subquery there."""
     return _find_clause(column, query) not in ("order", "group")
 
 
-def _find_clause(node: exp.Expression, query: exp.Expression) -> str | None:
+def _find_clause(node: exp.Expr, query: exp.Expr) -> str | None:
     """The part of a query that a node stands in, as sqlglot calls it; None outside the query."""
     while node.parent is not None and node.parent is not query:
         node = node.parent
     return node.arg_key if node.parent is not None else None
 
 
-def find_operand(query: exp.Expression) -> exp.Expression:
+def find_operand(query: exp.Expr) -> exp.Expr:
     """A query with all parentheses around it."""
     while isinstance(query.parent, exp.Subquery | exp.Paren):
         query = query.parent
     return query
 
 
-def _unwrap_member(node: exp.Expression) -> Iterator[exp.Expression]:
+def _unwrap_member(node: exp.Expr) -> Iterator[exp.Expr]:
     is_wrapper = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
     if is_wrapper and not node.alias:
         yield from _unwrap_member(node.this)
@@ -259,18 +260,18 @@ def _unwrap_member(node: exp.Expression) -> Iterator[exp.Expression]:
         yield from _unwrap_member(join.this)
 
 
-def find_with(query: exp.Expression) -> exp.With | None:
+def find_with(query: exp.Expr) -> exp.With | None:
     """The nearest WITH whose tables a query may use: its own, or one around it; or None."""
     return next(_list_withs(query), None)
 
 
-def find_cte(node: exp.Expression, name: str) -> exp.CTE | None:
+def find_cte(node: exp.Expr, name: str) -> exp.CTE | None:
     """The CTE that a table name means: of the nearest WITH around it that defines one; or None."""
     ctes = (cte for with_ in _list_withs(node) for cte in with_.expressions)
     return next((cte for cte in ctes if fold_name(cte.alias) == fold_name(name)), None)
 
 
-def _list_withs(node: exp.Expression | None) -> Iterator[exp.With]:
+def _list_withs(node: exp.Expr | None) -> Iterator[exp.With]:
     while node is not None:
         if (with_ := node.args.get("with_")) is not None:
             yield with_
@@ -294,32 +295,30 @@ def is_whole_order_term(column: exp.Column) -> bool:
 SHOWN_CHARACTERS = 200  # of SQL that stands as evidence
 
 
-def to_sql(tree: exp.Expression) -> str:
+def to_sql(tree: exp.Expr) -> str:
     """The text of a tree in SQLite's dialect. Only what SQLite does not have (QUALIFY, DISTINCT ON)
     would need the copy that sqlglot makes by default, which takes longer than writing."""
     return tree.sql(dialect=sqlite_dialect(), copy=False)
 
 
-def show_sql(tree: exp.Expression) -> str:
+def show_sql(tree: exp.Expr) -> str:
     """The text of a tree as evidence: its first 200 characters."""
     return to_sql(tree)[:SHOWN_CHARACTERS]
 
 
-def copy_nodes(tree: exp.Expression) -> dict[int, exp.Expression]:
+def copy_nodes(tree: exp.Expr) -> dict[int, exp.Expr]:
     """The copy of each node of a tree, by the node's id."""
     pairs = zip(tree.walk(), tree.copy().walk(), strict=True)
     return {id(node): twin for node, twin in pairs}
 
 
-def copy_with(
-    tree: exp.Expression, nodes: Iterable[exp.Expression]
-) -> tuple[exp.Expression, list[exp.Expression]]:
+def copy_with(tree: exp.Expr, nodes: Iterable[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
     """Return a copy of the tree, and its nodes in the places of the given ones."""
     twins = copy_nodes(tree)
     return twins[id(tree)], [twins[id(node)] for node in nodes]
 
 
-def write_with(query: exp.Query, **clauses: Any) -> str:
+def write_with(query: exp.Expr, **clauses: Any) -> str:
     """The text of a query with other clauses; None leaves one out. The query has its own again
     afterwards: a copy would take longer."""
     own = dict(query.args)
@@ -336,7 +335,7 @@ def make_limit(rows: int) -> exp.Limit:
     return exp.Limit(expression=exp.Literal.number(rows))
 
 
-def unwrap(tree: exp.Expression) -> exp.Expression:
+def unwrap(tree: exp.Expr) -> exp.Expr:
     """The query inside parentheses that say nothing."""
     while isinstance(tree, exp.Subquery | exp.Paren) and not tree.args.get("order"):
         tree = tree.this

@@ -11,11 +11,13 @@ column that USING or NATURAL merges stands for the leftmost table's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from sqlglot import exp
 
+from answerkey.sql.keys import References
 from answerkey.sql.query_tree import (
     TooComplexError,
     find_cte,
@@ -30,23 +32,25 @@ from answerkey.sql.query_tree import (
 from answerkey.sqlite.guard import MAX_COLUMNS
 from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name, has_collation
 
+_Node = TypeVar("_Node", bound=exp.Expr)
+
 
 class NodeIndex:
     """The nodes of a tree that does not change, for the many who ask for them by type."""
 
-    def __init__(self, tree: exp.Expression) -> None:
+    def __init__(self, tree: exp.Expr) -> None:
         self._tree = tree
-        self._found: dict[tuple[type, ...], list[exp.Expression]] = {}
+        self._walked: list[exp.Expr] = []
+        self._by_types: dict[tuple[type, ...], list[Any]] = {}
 
-    def find_all(self, *types: type[exp.Expression]) -> list[exp.Expression]:
+    def find_all(self, *types: type[_Node]) -> list[_Node]:
         """The nodes of one of these types, in the order of tree.find_all. The list is not to be
         changed."""
-        if () not in self._found:
-            self._found[()] = list(self._tree.walk())
-        if types not in self._found:
-            walked = self._found[()]
-            self._found[types] = [node for node in walked if isinstance(node, types)]
-        return self._found[types]
+        if not self._walked:
+            self._walked = list(self._tree.walk())
+        if types not in self._by_types:
+            self._by_types[types] = [node for node in self._walked if isinstance(node, types)]
+        return self._by_types[types]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +60,7 @@ class Output:
     `expression` is None for one of a table."""
 
     name: str
-    expression: exp.Expression | None
+    expression: exp.Expr | None
     resolution: Resolution | None = None
 
 
@@ -66,9 +70,9 @@ class Source:
     derived table; both are None for a table-valued function and an unknown name."""
 
     name: str
-    node: exp.Expression
+    node: exp.Expr
     table: Table | None = None
-    query: exp.Expression | None = None
+    query: exp.Expr | None = None
     is_cte: bool = False
     column_names: tuple[str, ...] = ()  # WITH c(a, b): these instead of the query's own
 
@@ -104,7 +108,7 @@ class Resolution:
     source: Source | None
     table: Table | None
     column: Column | None
-    expression: exp.Expression | None
+    expression: exp.Expr | None
     scope: Scope
 
     @property
@@ -117,18 +121,57 @@ class Resolution:
         return self.source is None
 
 
+Place = tuple[Source, str]  # a member of FROM, and the folded name of a column of its table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DirectColumn:
+    """A column of a table or a view that stands in FROM itself, and the SELECT whose FROM has it.
+
+    What a column means is known here without a doubt: its values are those of its table.
+    """
+
+    source: Source
+    table: Table
+    column: Column
+    scope: Scope
+
+    @property
+    def place(self) -> Place:
+        """What tells it from the other columns of its FROM, in which a table may stand twice."""
+        return self.source, fold_name(self.column.name)
+
+    @property
+    def full_name(self) -> str:
+        """`table.column`, as the schema spells them."""
+        return f"{self.table.name}.{self.column.name}"
+
+    def is_same(self, other: DirectColumn) -> bool:
+        """Whether both are one column of one member of FROM."""
+        return self.place == other.place
+
+    def beside(self, column: Column) -> DirectColumn:
+        """Another column of the same member of FROM."""
+        return DirectColumn(self.source, self.table, column, self.scope)
+
+    def write(self) -> exp.Column:
+        """A new node for it."""
+        return write_column(self.source, self.column.name, self.scope)
+
+
 _QUERY_TYPES = (exp.Select, exp.SetOperation, exp.Values)
 
 
 class Scopes:
-    def __init__(self, tree: exp.Expression, schema: Schema) -> None:
+    def __init__(self, tree: exp.Expr, schema: Schema) -> None:
         self.tree = tree
         self.schema = schema
+        self.references = References(schema)
         self.nodes = NodeIndex(tree)
         self._scopes: dict[int, Scope] = {}
         self._outputs: dict[int, list[Output]] = {}
         self._resolutions: dict[int, Resolution | None] = {}
-        self._indexes: dict[int, dict[str, Any]] = {}
+        self._indexes: dict[int, dict[str, Column | Output]] = {}
 
     def has_collations(self) -> bool:
         """Whether texts may be equal that are not the same."""
@@ -145,7 +188,13 @@ class Scopes:
         for scope in self.select_scopes():
             self.outputs(scope.select)
 
-    def scope_of(self, node: exp.Expression) -> Scope | None:
+    @overload
+    def scope_of(self, node: exp.Select) -> Scope: ...
+
+    @overload
+    def scope_of(self, node: exp.Expr) -> Scope | None: ...
+
+    def scope_of(self, node: exp.Expr) -> Scope | None:
         """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
         select, that of its first SELECT. None outside any SELECT (a bare VALUES)."""
         query = node if isinstance(node, _QUERY_TYPES) else node.find_ancestor(*_QUERY_TYPES)
@@ -172,6 +221,31 @@ class Scopes:
             self._resolutions[key] = self._resolve(column)
         return self._resolutions[key]
 
+    def find_direct(self, node: exp.Expr) -> DirectColumn | None:
+        """The column that a node stands for, with or without AS and parentheses, if that is one of
+        a table in FROM itself."""
+        inner = node.unalias().unnest()
+        found = self.resolve(inner) if isinstance(inner, exp.Column) else None
+        if found is None or found.source is None or found.source.table is None:
+            return None
+        if found.table is None or found.column is None:
+            return None
+        return DirectColumn(found.source, found.table, found.column, found.scope)
+
+    def find_all_direct(self, nodes: Iterable[exp.Expr]) -> list[DirectColumn]:
+        """Those of all nodes; [] if one of them is none."""
+        columns = [self.find_direct(node) for node in nodes]
+        found = [column for column in columns if column is not None]
+        return found if len(found) == len(columns) else []
+
+    def is_label(self, column: DirectColumn) -> bool:
+        """Whether a column holds what the rows of its table are called."""
+        return self.references.is_label(column.table, column.column)
+
+    def refers(self, column: DirectColumn) -> bool:
+        """Whether a column refers to another table."""
+        return self.references.refers(column.table, column.column)
+
     def is_string(self, column: exp.Column) -> bool:
         """Whether SQLite reads this name as a string, since "x" is no column here."""
         name = column.this
@@ -182,7 +256,7 @@ class Scopes:
             and self.resolve(column) is None
         )
 
-    def outputs(self, query: exp.Expression) -> list[Output]:
+    def outputs(self, query: exp.Expr) -> list[Output]:
         """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES.
 
         Raises:
@@ -201,7 +275,7 @@ class Scopes:
     def _find_parent(self, select: exp.Select) -> Scope | None:
         """The scope around a SELECT. A member of FROM and a CTE do not see their siblings, but what
         lies around the SELECT they belong to."""
-        child: exp.Expression = select
+        child: exp.Expr = select
         is_member = is_condition = False
         while child.parent is not None:
             node = child.parent
@@ -222,7 +296,7 @@ class Scopes:
             child = node
         return None
 
-    def _read_source(self, member: exp.Expression) -> Source:
+    def _read_source(self, member: exp.Expr) -> Source:
         alias = member.alias
         if isinstance(member, exp.Subquery | exp.Values):
             query = member.unnest() if isinstance(member, exp.Subquery) else member
@@ -239,7 +313,7 @@ class Scopes:
 
     # Outputs
 
-    def _read_outputs(self, query: exp.Expression) -> list[Output]:
+    def _read_outputs(self, query: exp.Expr) -> list[Output]:
         if isinstance(query, exp.Values):
             first = query.expressions[0]
             values = first.expressions if isinstance(first, exp.Tuple) else [first]
@@ -259,13 +333,13 @@ class Scopes:
                 raise TooComplexError(f"more than {MAX_COLUMNS} columns of one SELECT")
         return outputs
 
-    def expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
+    def expand_star(self, star: exp.Expr, scope: Scope) -> list[Output]:
         """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
         if id(star) not in self._outputs:
             self._outputs[id(star)] = self._expand_star(star, scope)
         return self._outputs[id(star)]
 
-    def _expand_star(self, star: exp.Expression, scope: Scope) -> list[Output]:
+    def _expand_star(self, star: exp.Expr, scope: Scope) -> list[Output]:
         table = star.args.get("table") if isinstance(star, exp.Column) else None
         sources = scope.sources.values() if table is None else scope.find_sources(table.name)
         outputs = []
@@ -288,14 +362,14 @@ class Scopes:
                 (column.name, Resolution(source, source.table, column, None, scope))
                 for column in source.table.columns
             ]
-        if source.query is None:
-            return []
         return [
             (name, self._pass_on(source, output, scope))
             for name, output in self._named_outputs(source)
         ]
 
     def _named_outputs(self, source: Source) -> list[tuple[str, Output]]:
+        if source.query is None:
+            return []
         outputs = self.outputs(source.query)
         names = source.column_names or [output.name for output in outputs]
         return list(zip(names, outputs, strict=False))
@@ -365,25 +439,24 @@ class Scopes:
         found = self._index_names(source).get(name)
         if found is None or not name:
             return None
-        if source.table is not None:
-            return Resolution(source, source.table, found, None, scope)
-        return self._pass_on(source, found, scope)
+        if isinstance(found, Output):
+            return self._pass_on(source, found, scope)
+        return Resolution(source, source.table, found, None, scope)
 
-    def _index_names(self, source: Source) -> dict[str, Any]:
+    def _index_names(self, source: Source) -> dict[str, Column | Output]:
         """The columns of a table or outputs of a query, by their names in lower case: of a name
         that stands twice, the first. A search from name to name would be quadratic."""
         index = self._indexes.get(id(source))
         if index is None:
+            named: list[tuple[str, Column | Output]] = [*self._named_outputs(source)]
             if source.table is not None:
                 named = [(column.name, column) for column in source.table.columns]
-            else:
-                named = self._named_outputs(source) if source.query is not None else []
             index = {fold_name(name): found for name, found in reversed(named)}
             if index:  # a CTE that refers to itself has no outputs yet
                 self._indexes[id(source)] = index
         return index
 
-    def _find_alias(self, column: exp.Column, query: exp.Expression | None) -> exp.Alias | None:
+    def _find_alias(self, column: exp.Column, query: exp.Expr | None) -> exp.Alias | None:
         """The first result column of a query whose AS is this name, if the name may mean it (in
         every SELECT of a compound one, for its ORDER BY)."""
         if query is None or not sees_aliases(column, query):
@@ -407,25 +480,31 @@ class Scopes:
         return Resolution(None, table, column, alias.this, scope)
 
 
-def _alias_columns(node: exp.Expression) -> tuple[str, ...]:
+def _alias_columns(node: exp.Expr) -> tuple[str, ...]:
     alias = node.args.get("alias")
     return tuple(name.name for name in alias.args.get("columns") or ()) if alias else ()
 
 
-def list_merged(member: exp.Expression, own: set[str], left: set[str]) -> set[str]:
+def find_join(member: exp.Expr) -> exp.Join | None:
+    """The join that a member of FROM is joined by; None for the first one."""
+    node = member.parent
+    while isinstance(node, exp.Subquery):
+        node = node.parent
+    return node if isinstance(node, exp.Join) else None
+
+
+def list_merged(member: exp.Expr, own: set[str], left: set[str]) -> set[str]:
     """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
     them once; `own` are the names of the member, `left` those before it."""
-    join = member.parent
-    while isinstance(join, exp.Subquery):
-        join = join.parent
-    if not isinstance(join, exp.Join):
+    join = find_join(member)
+    if join is None:
         return set()
     if join.method.upper() == "NATURAL":
         return own & left
     return {fold_name(name.name) for name in join.args.get("using") or ()}
 
 
-def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression:
+def inline_aliases(expression: exp.Expr, scopes: Scopes) -> exp.Expr:
     """A copy of an expression of ORDER BY, HAVING or GROUP BY for a select list: each name of a
     result column is replaced by what that column computes."""
     copy = expression.copy()
@@ -438,3 +517,17 @@ def inline_aliases(expression: exp.Expression, scopes: Scopes) -> exp.Expression
                 return inner
             twin.replace(inner)
     return copy
+
+
+def list_columns(scope: Scope) -> Iterator[DirectColumn]:
+    """The columns of the tables in a FROM."""
+    for source in scope.sources.values():
+        if source.table is not None:
+            for column in source.table.columns:
+                yield DirectColumn(source, source.table, column, scope)
+
+
+def write_column(source: Source, name: str, scope: Scope) -> exp.Column:
+    """A new node for a column of a source, with the source's name where FROM has several."""
+    table = source.name if len(scope.sources) > 1 else None
+    return exp.column(name, table=table, quoted=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from answerkey.sql.keys import has_id_name, join_name, list_names
 from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import affinity, fold_name
 from answerkey.suites.facts import DANGLING, MANY, Facts, find_facts
@@ -30,10 +31,7 @@ from answerkey.suites.rows import (
     Rows,
     TableRows,
     find_positions,
-    has_id_name,
-    join_name,
     list_declared,
-    list_names,
 )
 
 FEWEST = 3  # values that differ, to tell a rule from chance

@@ -8,33 +8,29 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from answerkey.sql.query_tree import is_star, is_whole_order_term
-from answerkey.sql.scopes import Resolution, Scope, Scopes, Source
-from answerkey.sqlite.schema import Schema
-from answerkey.suites.trees import (
+from answerkey.sql.conditions import (
     COMPARISONS,
     CONNECTORS,
+    is_join_condition,
+    join_parts,
+    list_leaves,
+    list_parts,
+    list_roots,
+    read_text,
+)
+from answerkey.sql.keys import find_one_key, is_nullable, is_number, list_key
+from answerkey.sql.query_tree import is_star, is_whole_order_term
+from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, list_columns
+from answerkey.sqlite.schema import Schema
+from answerkey.suites.trees import (
     Change,
     Steps,
     changed,
-    find_direct,
     find_user,
     has_unique_rows,
     is_counted_once,
-    is_join_condition,
-    is_nullable,
-    is_number,
-    is_same_column,
     is_within,
-    join_parts,
-    list_columns,
-    list_key,
-    list_leaves,
     list_others,
-    list_parts,
-    list_roots,
-    name_column,
-    read_text,
     replaced,
     without,
     write_changes,
@@ -49,7 +45,7 @@ def _mutate_aggregates(scopes: Scopes) -> Steps:
     `COUNT(DISTINCT b)`."""
     for node in scopes.nodes.find_all(*_DISTINCT):
         inner = node.this
-        if isinstance(inner, exp.Star):
+        if isinstance(node, exp.Count) and isinstance(inner, exp.Star):
             yield from _count_values(node, scopes)
             continue
         is_distinct = isinstance(inner, exp.Distinct)
@@ -71,30 +67,26 @@ def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
     if scope is None:
         return
     group = scope.select.args.get("group")
-    keys = [find_direct(key, scopes) for key in group.expressions] if group is not None else []
-    columns = [
-        column for column in scopes.nodes.find_all(exp.Column) if _is_of(column, scope, scopes)
-    ]
-    named: dict[tuple[str, str], exp.Column] = {}
-    for column in columns:
-        found = find_direct(column, scopes)
-        if not any(is_same_column(found, key) for key in keys):
-            named.setdefault((found.source.name, found.column.name), column)
-    inner = [exp.Distinct(expressions=[column.copy()]) for column in list(named.values())[:_MOST]]
-    names = {column.name for column in columns}
-    for source, column in list_columns(scope):
-        if is_nullable(column) and column.name not in names:
-            other = name_column(column, source, scope)
-            inner += [other, exp.Distinct(expressions=[other.copy()])]
+    keys = [scopes.find_direct(key) for key in group.expressions] if group is not None else []
+    grouped = {key.place for key in keys if key is not None}
+    named: dict[Place, exp.Column] = {}
+    names: set[str] = set()
+    for node_of_column in scopes.nodes.find_all(exp.Column):
+        column = scopes.find_direct(node_of_column)
+        is_own = scopes.scope_of(node_of_column) is scope
+        if column is not None and column.scope is scope and is_own:
+            names.add(node_of_column.name)
+            if column.place not in grouped:
+                named.setdefault(column.place, node_of_column)
+    counted = list(named.values())[:_MOST]
+    inner: list[exp.Expr] = [exp.Distinct(expressions=[column.copy()]) for column in counted]
+    for other in list_columns(scope):
+        if is_nullable(other.column) and other.column.name not in names:
+            inner += [other.write(), exp.Distinct(expressions=[other.write()])]
             break
     for values in inner:
         with changed(node, this=values):
             yield "count_argument"
-
-
-def _is_of(column: exp.Column, scope: Scope, scopes: Scopes) -> bool:
-    found = find_direct(column, scopes)
-    return found is not None and found.scope is scope and scopes.scope_of(column) is scope
 
 
 _MOST_COLUMNS = 2
@@ -109,7 +101,7 @@ def _mutate_columns(scopes: Scopes) -> Steps:
     the same. What is shown may be the key in place of the name.
     """
     for node in scopes.nodes.find_all(exp.Column):
-        found = find_direct(node, scopes)
+        found = scopes.find_direct(node)
         if found is None:
             continue
         comparison = node.parent if isinstance(node.parent, COMPARISONS) else None
@@ -119,25 +111,25 @@ def _mutate_columns(scopes: Scopes) -> Steps:
             yield from _replace_columns(node, found)
 
 
-def _replace_key(node: exp.Column, found: Resolution) -> Steps:
-    table = found.source.table  # whose keys come first: a wrong one is written by mistake
+def _replace_key(node: exp.Column, joined: DirectColumn) -> Steps:
+    table = joined.table  # whose keys come first: a wrong one is written by mistake
     keys = {name for key in table.foreign_keys for name in key.columns} | set(list_key(table))
-    others = list_others(table, found.column, is_any=False, most=len(table.columns))
+    others = list_others(table, joined.column, is_any=False, most=len(table.columns))
     others.sort(key=lambda column: column.name not in keys)
     for other in others[:_MOST_COLUMNS]:
-        with replaced(node, name_column(other, found.source, found.scope)):
+        with replaced(node, joined.beside(other).write()):
             yield "join_key"
 
 
-def _replace_columns(node: exp.Column, found: Resolution) -> Steps:
-    table = found.source.table
+def _replace_columns(node: exp.Column, column: DirectColumn) -> Steps:
+    table = column.table
     is_any = isinstance(node.parent, _AFFINITY_FREE) or is_whole_order_term(node)
-    others = list_others(table, found.column, is_any=is_any, most=_MOST_COLUMNS)
-    key = list_key(table)
-    if _is_shown(node) and len(key) == 1 and not found.column.primary_key:
-        others.append(table.find_column(key[0]))
+    others = list_others(table, column.column, is_any=is_any, most=_MOST_COLUMNS)
+    key = find_one_key(table)
+    if _is_shown(node) and key is not None and not column.column.primary_key:
+        others.append(key)
     for other in others:
-        with replaced(node, name_column(other, found.source, found.scope)):
+        with replaced(node, column.beside(other).write()):
             yield "column"
 
 
@@ -188,9 +180,6 @@ def _mutate_comparisons(scopes: Scopes) -> Steps:
                 yield "comparison"
 
 
-_CLAUSES = {exp.Where: "where", exp.Having: "having"}
-
-
 def _mutate_connectors(scopes: Scopes) -> Steps:
     """condition_removed: `a = 1 AND b = 2` -> `b = 2`, `a = 1`; connector: `a = 1 OR b = 2`."""
     for root in list_roots(scopes):
@@ -200,21 +189,20 @@ def _mutate_connectors(scopes: Scopes) -> Steps:
         yield from _connect(root, scopes)
 
 
-def _remove_condition(leaf: exp.Expression) -> Steps:
-    node = leaf
-    while isinstance(node.parent, exp.Paren):
-        node = node.parent
-    parent = node.parent
+def _remove_condition(leaf: exp.Expr) -> Steps:
+    node, parent = leaf, leaf.parent
+    while isinstance(parent, exp.Paren):
+        node, parent = parent, parent.parent
     if isinstance(parent, CONNECTORS):
         kept = parent.expression if parent.this is node else parent.this
         with replaced(parent, kept.copy()):
             yield "condition_removed"
-    elif type(parent) in _CLAUSES:
-        with changed(parent.parent, **{_CLAUSES[type(parent)]: None}):
+    elif isinstance(parent, exp.Where | exp.Having) and parent.parent is not None:
+        with changed(parent.parent, **{parent.arg_key: None}):
             yield "condition_removed"
 
 
-def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
+def _connect(root: exp.Expr, scopes: Scopes) -> Steps:
     for node in root.find_all(*CONNECTORS):
         kind = type(node)
         parent = node.parent
@@ -230,9 +218,7 @@ def _connect(root: exp.Expression, scopes: Scopes) -> Steps:
                     yield "connector"
 
 
-def _swap_connector(
-    kind: type[exp.Connector], parts: list[exp.Expression], place: int
-) -> exp.Expression:
+def _swap_connector(kind: type[exp.Connector], parts: list[exp.Expr], place: int) -> exp.Expr:
     other = exp.Or if kind is exp.And else exp.And
     pair = other(this=parts[place].copy(), expression=parts[place + 1].copy())
     if len(parts) == 2:
@@ -272,7 +258,7 @@ def _mutate_number(node: exp.Literal) -> Steps:
             yield "number"
 
 
-def _mutate_text(node: exp.Expression, text: str) -> Steps:
+def _mutate_text(node: exp.Expr, text: str) -> Steps:
     if text.isascii() and text.isdigit() and len(text) <= _LONGEST:
         for other in (int(text) + 1, int(text) - 1):
             with replaced(node, exp.Literal.string(str(other).zfill(len(text)))):
@@ -297,11 +283,11 @@ def _mutate_patterns(scopes: Scopes) -> Steps:
             if form.format(core) != pattern:
                 with changed(node, expression=exp.Literal.string(form.format(core))):
                     yield "pattern"
-    for node in scopes.nodes.find_all(exp.EQ):
-        text, found = read_text(node.expression, scopes), find_direct(node.this, scopes)
-        if text and not (found is not None and is_number(found.column)):
-            like = exp.Like(this=node.this.copy(), expression=exp.Literal.string(f"%{text}%"))
-            with replaced(node, like):
+    for equality in scopes.nodes.find_all(exp.EQ):
+        text, column = read_text(equality.expression, scopes), scopes.find_direct(equality.this)
+        if text and not (column is not None and is_number(column.column)):
+            like = exp.Like(this=equality.this.copy(), expression=exp.Literal.string(f"%{text}%"))
+            with replaced(equality, like):
                 yield "equality_as_pattern"
 
 
@@ -403,7 +389,7 @@ FAMILIES = (
 )
 
 
-def list_neighbors(tree: exp.Expression, schema: Schema, *, max_neighbors: int) -> list[Change]:
+def list_neighbors(tree: exp.Expr, schema: Schema, *, max_neighbors: int) -> list[Change]:
     """The neighbors of a gold query, sorted, each text once, none of them the gold's own.
 
     `SELECT a FROM t WHERE b > 2` -> comparison: `SELECT a FROM t WHERE b >= 2`, number: `SELECT a

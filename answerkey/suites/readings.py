@@ -13,30 +13,33 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.sql.conditions import (
+    COMPARISONS,
+    join_parts,
+    list_equalities,
+    list_parts,
+    read_text,
+)
+from answerkey.sql.keys import find_one_key, is_key, is_nullable, is_number, list_key
 from answerkey.sql.query_tree import make_limit, read_integer, to_sql
-from answerkey.sql.scopes import Resolution, Scopes, Source, inline_aliases
+from answerkey.sql.scopes import (
+    DirectColumn,
+    Scopes,
+    Source,
+    inline_aliases,
+    list_columns,
+    write_column,
+)
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema, Table, affinity, fold_name, quote_name
 from answerkey.suites.trees import (
-    COMPARISONS,
     Change,
     Steps,
     add_condition,
     changed,
-    find_direct,
     has_unique_rows,
-    is_name,
-    is_nullable,
-    is_number,
-    is_same_column,
     is_within,
-    join_parts,
-    list_columns,
-    list_key,
-    list_parts,
     list_shown,
-    name_column,
-    read_text,
     replaced,
     without,
     write_changes,
@@ -44,7 +47,7 @@ from answerkey.suites.trees import (
 
 _MAX_STEPS = 200_000
 _MAX_STEPS_OF_VALUES = 500_000
-_MOST = 8  # of each rule
+MAX_READINGS_PER_RULE = 8
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
 _EXTREMES = (exp.Max, exp.Min)
@@ -96,8 +99,9 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
 
 def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
     select, user = subquery.this, subquery.parent
-    is_compared = isinstance(user, exp.EQ) and user.expression is subquery
-    if is_compared and isinstance(select, exp.Select) and select.args.get("limit") is not None:
+    if not isinstance(user, exp.EQ) or user.expression is not subquery:
+        return
+    if isinstance(select, exp.Select) and select.args.get("limit") is not None:
         for _ in _take_ties(select, scopes):
             other = exp.In(this=user.this.copy(), query=subquery.copy())
             with replaced(user, other):
@@ -132,14 +136,12 @@ def _take_one(select: exp.Select) -> Steps:
             return
 
 
-def _is_extreme(value: exp.Expression, extreme: type[exp.Expression], select: exp.Select) -> exp.EQ:
+def _is_extreme(value: exp.Expr, extreme: type[exp.Expr], select: exp.Select) -> exp.EQ:
     best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
     return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
 
 
-def _copy_part(
-    select: exp.Select, columns: list[exp.Expression], *, is_grouped: bool
-) -> exp.Select:
+def _copy_part(select: exp.Select, columns: list[exp.Expr], *, is_grouped: bool) -> exp.Select:
     names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
     copy = select.copy()
     return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
@@ -152,7 +154,8 @@ def _read_nulls(scopes: Scopes, question_text: str) -> Steps:
     Reason: "which cities have two employees" asks for cities, and NULL is none.
     """
     for group in scopes.nodes.find_all(exp.Group):
-        yield from _leave_out(group.parent, group.expressions, scopes)
+        if isinstance(group.parent, exp.Select):
+            yield from _leave_out(group.parent, group.expressions, scopes)
     for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
         if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
             yield from _leave_out(node.this, list_shown(node.this), scopes)
@@ -160,7 +163,7 @@ def _read_nulls(scopes: Scopes, question_text: str) -> Steps:
         yield from _count_otherwise(count, scopes)
 
 
-def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Scopes) -> Steps:
+def _leave_out(select: exp.Expr, columns: list[exp.Expr], scopes: Scopes) -> Steps:
     nullable = [column for column in columns if _is_nullable(column, scopes)]
     if nullable:
         tests = [column.copy().is_(exp.null()).not_() for column in nullable]
@@ -170,21 +173,20 @@ def _leave_out(select: exp.Expression, columns: list[exp.Expression], scopes: Sc
 
 def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
     if not isinstance(count.this, exp.Star):
-        found = find_direct(count.this, scopes)
-        if found is not None and is_name(found) and is_nullable(found.column):
+        counted = scopes.find_direct(count.this)
+        if counted is not None and scopes.is_label(counted) and is_nullable(counted.column):
             with changed(count, this=exp.Star()):
                 yield "counted_rows"
         return
-    scope = scopes.scope_of(count.parent_select)
-    for source, column in list_columns(scope):
-        found = Resolution(source, source.table, column, None, scope)
-        if is_nullable(column) and is_name(found):
-            with changed(count, this=name_column(column, source, scope)):
+    select = count.parent_select
+    for column in list_columns(scopes.scope_of(select)) if isinstance(select, exp.Select) else ():
+        if is_nullable(column.column) and scopes.is_label(column):
+            with changed(count, this=column.write()):
                 yield "counted_names"
 
 
-def _is_nullable(column: exp.Expression, scopes: Scopes) -> bool:
-    found = find_direct(column, scopes)
+def _is_nullable(column: exp.Expr, scopes: Scopes) -> bool:
+    found = scopes.find_direct(column)
     return found is not None and is_nullable(found.column)
 
 
@@ -230,12 +232,12 @@ def _find_word(text: str, question_text: str, flags: int = 0) -> str | None:
     return found and found[0]
 
 
-def _is_kind(node: exp.Expression, text: str, question_text: str, scopes: Scopes) -> bool:
+def _is_kind(node: exp.Expr, text: str, question_text: str, scopes: Scopes) -> bool:
     """Whether a text stands for a part of a name: "math courses", without quotes and capitals."""
-    found = find_direct(node.this, scopes)
+    found = scopes.find_direct(node.this)
     bare = re.sub(r"([\"'])[^\"']*\1", "", question_text)
     is_small = text.islower() and _find_word(text, bare) is not None
-    return is_small and found is not None and is_name(found)
+    return is_small and found is not None and scopes.is_label(found)
 
 
 def _list_spellings(text: str, question_text: str) -> list[str]:
@@ -266,19 +268,17 @@ def _read_set_members(scopes: Scopes, question_text: str) -> Steps:
     if not isinstance(node, exp.Except | exp.Intersect) or node.args.get("with_") is not None:
         return
     left, right = node.this, node.expression
-    found = [_find_members(side, scopes) for side in (left, right)]
-    if None in found or found[0].source.table is not found[1].source.table:
+    own, other = _find_members(left, scopes), _find_members(right, scopes)
+    if own is None or other is None or own.table is not other.table:
         return
     if isinstance(node, exp.Intersect) and not (left.args.get("joins") and right.args.get("joins")):
         return  # no row has two values in one column
-    key = list_key(found[0].source.table)
-    if len(key) != 1:
+    key = find_one_key(own.table)
+    if key is None:
         return
-    column = found[0].source.table.find_column(key[0])
-    own, other = (name_column(column, what.source, what.scope) for what in found)
     inner, outer = right.copy(), left.copy()
-    inner.set("expressions", [other])
-    test: exp.Expression = exp.In(this=own, query=exp.Subquery(this=inner))
+    inner.set("expressions", [other.beside(key).write()])
+    test: exp.Expr = exp.In(this=own.beside(key).write(), query=exp.Subquery(this=inner))
     test = exp.Not(this=test) if isinstance(node, exp.Except) else test
     outer.set("where", add_condition(left, "where", test))
     for name in ("order", "limit"):
@@ -288,17 +288,16 @@ def _read_set_members(scopes: Scopes, question_text: str) -> Steps:
         yield "members_by_key"
 
 
-def _find_members(side: exp.Expression, scopes: Scopes) -> Resolution | None:
+def _find_members(side: exp.Expr, scopes: Scopes) -> DirectColumn | None:
     """The name that a plain SELECT shows, where all that it shows is of one table, and no key."""
     if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _CLAUSES):
         return None
-    found = [find_direct(column, scopes) for column in list_shown(side)]
-    if None in found or len({id(what.source) for what in found}) != 1:
+    shown = scopes.find_all_direct(side.expressions)
+    if len({column.source for column in shown}) != 1:
         return None
-    key = list_key(found[0].source.table)
-    if {what.column.name for what in found} >= set(key):
+    if {column.column.name for column in shown} >= set(list_key(shown[0].table)):
         return None
-    return next(filter(is_name, found), None)
+    return next(filter(scopes.is_label, shown), None)
 
 
 def _read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
@@ -310,6 +309,8 @@ def _read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
     """
     for group in scopes.nodes.find_all(exp.Group):
         select = group.parent
+        if not isinstance(select, exp.Select):
+            continue
         joins = select.args.get("joins") or []
         sources = list(scopes.scope_of(select).sources.values())
         is_count = len(joins) == 1 and len(sources) == 2 and select.find(exp.Count) is not None
@@ -328,43 +329,44 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
     `FROM parent LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, and count(child.a)"""
     on = select.args["joins"][0].args.get("on")
     ends = _find_ends(on, scopes) if on is not None else {}
-    own, other = ends.get(id(parent)), ends.get(id(child))
-    if None in (own, other) or list_key(parent.table) != (find_direct(own, scopes).column.name,):
+    own, other = ends.get(parent), ends.get(child)
+    if own is None or other is None or not is_key(own.table, own.column):
         return
     where = select.args.get("where")
     named = [*select.expressions, *([where] if where is not None else [])]
-    columns = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
-    if any(what is not None and what.source is child for what in columns):
+    resolved = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
+    if any(found is not None and found.source is child for found in resolved):
         return
     keys = []
     for key in select.args["group"].expressions:
-        found = find_direct(key, scopes)
-        if found is None or (found.source is child and key.name != other.name):
+        grouped = scopes.find_direct(key)
+        if grouped is None or (grouped.source is child and not grouped.is_same(other)):
             return
-        keys.append((own if found.source is child else key).copy())
+        keys.append(own.write() if grouped.source is child else key.copy())
     copy = select.copy()
     copy.set("from_", exp.From(this=parent.node.copy()))
     copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on.copy())])
     copy.set("group", exp.Group(expressions=keys))
     for count in list(copy.find_all(exp.Count)):
         if isinstance(count.this, exp.Star) and count.parent_select is copy:
-            count.set("this", other.copy())
+            count.set("this", other.write())
     with replaced(select, copy):
         yield "with_zero_counts"
 
 
 def _is_of_the_most(select: exp.Select) -> bool:
     order = select.args.get("order")
-    is_cut = order is not None and select.args.get("limit") is not None
-    return is_cut and bool(order.expressions[0].args.get("desc"))
+    if order is None or select.args.get("limit") is None:
+        return False
+    return bool(order.expressions[0].args.get("desc"))
 
 
-def _find_ends(condition: exp.Expression, scopes: Scopes) -> dict[int, exp.Column]:
+def _find_ends(condition: exp.Expr, scopes: Scopes) -> dict[Source, DirectColumn]:
     """The column of each table in `a.id = b.a_id`, by the table's source; {} of what is more."""
     if not isinstance(condition, exp.EQ):
         return {}
-    found = [(side, find_direct(side, scopes)) for side in (condition.this, condition.expression)]
-    return {id(what.source): side for side, what in found if what is not None}
+    columns = scopes.find_all_direct((condition.this, condition.expression))
+    return {column.source: column for column in columns}
 
 
 def _read_groupings(scopes: Scopes, question_text: str) -> Steps:
@@ -376,52 +378,44 @@ def _read_groupings(scopes: Scopes, question_text: str) -> Steps:
     """
     for group in scopes.nodes.find_all(exp.Group):
         keys = group.expressions
-        found = [find_direct(key, scopes) for key in keys]
-        for place, what in enumerate(found):
-            if what is not None and is_name(what) and _is_joined_by_key(what, scopes):
-                table, source = what.source.table, what.source
-                columns = [table.find_column(name) for name in list_key(table)]
-                new = [name_column(column, source, what.scope) for column in columns]
-                copies = [key.copy() for key in keys]
-                copies[place : place + 1] = new
-                with changed(group, expressions=copies):
-                    yield "grouped_by_key"
-        yield from _group_by_name(group, found, scopes)
+        columns = [scopes.find_direct(key) for key in keys]
+        for key_index, label in enumerate(columns):
+            if label is None or not scopes.is_label(label) or not _is_joined_by_key(label, scopes):
+                continue
+            copies = [key.copy() for key in keys]
+            copies[key_index : key_index + 1] = [
+                write_column(label.source, name, label.scope) for name in list_key(label.table)
+            ]
+            with changed(group, expressions=copies):
+                yield "grouped_by_key"
+        if len(columns) == 1 and columns[0] is not None and isinstance(group.parent, exp.Select):
+            yield from _group_by_name(group, group.parent, columns[0], scopes)
 
 
-def _group_by_name(group: exp.Group, found: list[Resolution | None], scopes: Scopes) -> Steps:
-    if len(found) != 1 or found[0] is None or is_name(found[0]):
-        return
-    nodes = list_shown(group.parent)
-    shown = [node for node in nodes if find_direct(node, scopes) is not None]
-    is_named = any(is_name(find_direct(node, scopes)) for node in shown)
-    is_key = _is_key(found[0]) or _is_key_of_other(found[0])
-    is_shown = any(is_same_column(find_direct(node, scopes), found[0]) for node in shown)
-    if is_named and is_key and not is_shown:
-        with changed(group, expressions=[node.copy() for node in shown]):
+def _group_by_name(
+    group: exp.Group, select: exp.Select, key: DirectColumn, scopes: Scopes
+) -> Steps:
+    shown = [
+        (node, column)
+        for node in list_shown(select)
+        if (column := scopes.find_direct(node)) is not None
+    ]
+    is_named = any(scopes.is_label(column) for _, column in shown)
+    is_shown = any(column.is_same(key) for _, column in shown)
+    if _is_of_thing(key, scopes) and is_named and not is_shown:
+        with changed(group, expressions=[node.copy() for node, _ in shown]):
             yield "grouped_by_name"
 
 
-def _is_key(found: Resolution) -> bool:
-    names = list_key(found.source.table)
-    return len(names) == 1 and fold_name(names[0]) == fold_name(found.column.name)
+def _is_of_thing(column: DirectColumn, scopes: Scopes) -> bool:
+    """Whether a column stands for a thing: it is the key of its table, or refers to another."""
+    return is_key(column.table, column.column) or scopes.refers(column)
 
 
-def _is_key_of_other(found: Resolution) -> bool:
-    own = fold_name(found.column.name)
-    return any(
-        len(key.columns) == 1 and fold_name(key.columns[0]) == own
-        for key in found.source.table.foreign_keys
-    )
-
-
-def _is_joined_by_key(what: Resolution, scopes: Scopes) -> bool:
-    key = {fold_name(name) for name in list_key(what.source.table)}
-    joined: set[str] = set()
-    for node in scopes.nodes.find_all(exp.EQ):
-        sides = [find_direct(side, scopes) for side in (node.this, node.expression)]
-        if None not in sides and sides[0].source is not sides[1].source:
-            joined |= {fold_name(s.column.name) for s in sides if s.source is what.source}
+def _is_joined_by_key(label: DirectColumn, scopes: Scopes) -> bool:
+    key = set(map(fold_name, list_key(label.table)))
+    pairs = list_equalities(label.scope.select, scopes)
+    joined = {name for pair in pairs for source, name in pair if source is label.source}
     return bool(key) and key <= joined
 
 
@@ -455,20 +449,20 @@ def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
             with changed(select, distinct=exp.Distinct()):
                 yield "distinct_rows"
         for count in counts:
-            found = find_direct(count.this, scopes)
-            if found is not None and list_key(found.source.table) != (found.column.name,):
+            counted = scopes.find_direct(count.this)
+            if counted is not None and not is_key(counted.table, counted.column):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
                     yield "distinct_values"
 
 
 def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
-    found = [find_direct(column, scopes) for column in list_shown(select)]
-    if None in found or not any(map(is_name, found)):
+    shown = scopes.find_all_direct(select.expressions)
+    if not any(map(scopes.is_label, shown)) or len({column.source for column in shown}) != 1:
         return
-    source, key = found[0].source, list_key(found[0].source.table)
-    if len(key) == 1 and all(what.source is source for what in found):
-        column = name_column(source.table.find_column(key[0]), source, found[0].scope)
-        with changed(select, distinct=None, group=exp.Group(expressions=[column])):
+    key = find_one_key(shown[0].table)
+    if key is not None:
+        group = exp.Group(expressions=[shown[0].beside(key).write()])
+        with changed(select, distinct=None, group=group):
             yield "each_thing_once"
 
 
@@ -511,20 +505,20 @@ def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps
     if any(select.args.get(name) for name in ("group", "distinct", "limit")):
         return
     shown = list_shown(select)
-    found = [find_direct(column, scopes) for column in shown]
-    numbers = [what is not None and _is_amount(what) for what in found]
+    columns = [scopes.find_direct(column) for column in shown]
+    numbers = [column is not None and _is_amount(column, scopes) for column in columns]
     if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
         return
     pairs = list(zip(shown, numbers, strict=True))
-    columns = [exp.Sum(this=one.copy()) if is_amount else one.copy() for one, is_amount in pairs]
-    keys = [column.copy() for column, is_amount in pairs if not is_amount]
+    totals = [exp.Sum(this=node.copy()) if is_amount else node.copy() for node, is_amount in pairs]
+    keys = [node.copy() for node, is_amount in pairs if not is_amount]
     group = exp.Group(expressions=keys) if keys else None
-    with changed(select, expressions=columns, group=group):
+    with changed(select, expressions=totals, group=group):
         yield "summed_value"
 
 
-def _is_amount(found: Resolution) -> bool:
-    return is_number(found.column) and not _is_key(found) and not _is_key_of_other(found)
+def _is_amount(column: DirectColumn, scopes: Scopes) -> bool:
+    return is_number(column.column) and not _is_of_thing(column, scopes)
 
 
 _UNKNOWN = re.compile(
@@ -555,7 +549,7 @@ def _read_unnamed(scopes: Scopes, question_text: str) -> Steps:
                     yield "unnamed_join"
 
 
-def _is_named(condition: exp.Expression, text: str) -> bool:
+def _is_named(condition: exp.Expr, text: str) -> bool:
     """Whether a question says a part of a condition: one of its literals, or that a value lacks."""
     if condition.find(exp.Select, exp.Column) is None or condition.find(exp.Select) is not None:
         return True
@@ -584,16 +578,14 @@ def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, e
     """Each comparison with a name that one row has, and the one with the key of that row; the name
     of the key, and its value: `colour.colour = 'Blue'`, `colour.id = 7`, "id", 7."""
     for node in list(scopes.nodes.find_all(exp.EQ)):
-        found, text = find_direct(node.this, scopes), read_text(node.expression, scopes)
-        if found is None or text is None or found.table is None:
+        named, text = scopes.find_direct(node.this), read_text(node.expression, scopes)
+        key = find_one_key(named.table) if named is not None else None
+        if named is None or text is None or key is None or key is named.column:
             continue
-        key = list_key(found.table)
-        if len(key) != 1 or fold_name(key[0]) == fold_name(found.column.name):
-            continue
-        codes = _find_values(find_rows, found.table.name, key[0], found.column.name, text)
+        codes = _find_values(find_rows, named.table.name, key.name, named.column.name, text)
         if len(codes) == 1 and isinstance(codes[0], int | str):
-            own = name_column(found.table.find_column(key[0]), found.source, found.scope)
-            yield node, exp.EQ(this=own, expression=exp.convert(codes[0])), key[0], codes[0]
+            own = named.beside(key).write()
+            yield node, exp.EQ(this=own, expression=exp.convert(codes[0])), key.name, codes[0]
 
 
 def _find_values(find_rows: FindRows, table: str, column: str, known: str, value: str) -> list[Any]:
@@ -609,11 +601,11 @@ def mutate_codes(scopes: Scopes, find_rows: FindRows) -> Steps:
     for node, other, _, _ in _list_codes(scopes, find_rows):
         with replaced(node, other):
             yield "code_by_heart"
-    for node in list(scopes.nodes.find_all(exp.Subquery)):
-        if isinstance(node.parent, COMPARISONS):
-            rows = find_rows(to_sql(node.this), max_steps=_MAX_STEPS) or []
+    for subquery in list(scopes.nodes.find_all(exp.Subquery)):
+        if isinstance(subquery.parent, COMPARISONS):
+            rows = find_rows(to_sql(subquery.this), max_steps=_MAX_STEPS) or []
             if [len(row) for row in rows] == [1] and isinstance(rows[0][0], int | float | str):
-                with replaced(node, exp.convert(rows[0][0])):
+                with replaced(subquery, exp.convert(rows[0][0])):
                     yield "value_by_heart"
 
 
@@ -629,7 +621,7 @@ def _read_codes(scopes: Scopes, question_text: str, find_rows: FindRows) -> Step
             with replaced(node, other):
                 yield "stated_code"
     for node in list(scopes.nodes.find_all(exp.EQ)):
-        found = find_direct(node.this, scopes)
+        found = scopes.find_direct(node.this)
         if found is None or not isinstance(node.expression, exp.Literal):
             continue
         for table, key in _list_named_by(found, scopes):
@@ -651,15 +643,13 @@ def _states_code(text: str, key: str, code: Any) -> bool:
     return re.search(pattern, text, re.IGNORECASE) is not None
 
 
-def _list_named_by(found: Resolution, scopes: Scopes) -> Iterator[tuple[Table, str]]:
-    own = list_key(found.table)
-    if own == (found.column.name,):
-        yield found.table, own[0]
-    for key in found.table.foreign_keys:
-        if [fold_name(name) for name in key.columns] == [fold_name(found.column.name)]:
-            table = scopes.schema.find_table(key.table)
-            if table is not None and len(list_key(table)) == 1:
-                yield table, list_key(table)[0]
+def _list_named_by(column: DirectColumn, scopes: Scopes) -> Iterator[tuple[Table, str]]:
+    """The tables whose rows a column stands for, and the key by which it does."""
+    if is_key(column.table, column.column):
+        yield column.table, column.column.name
+    for reference in scopes.references.of_table(column.table):
+        if reference.column is column.column:
+            yield reference.parent, reference.referred.name
 
 
 def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) -> Steps:
@@ -685,11 +675,11 @@ def _read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) 
         return
     scope = scopes.scope_of(select)
     words = sorted(_list_words(question_text) - _list_used(scopes))
-    for source, column in list_columns(scope) if words else ():
-        if affinity(column.type) != "TEXT":
+    for column in list_columns(scope) if words else ():
+        if affinity(column.column.type) != "TEXT":
             continue
-        for text in sorted(_find_texts(find_rows, source.table.name, column.name, words)):
-            condition = name_column(column, source, scope).eq(text)
+        for text in sorted(_find_texts(find_rows, column.table.name, column.column.name, words)):
+            condition = column.write().eq(text)
             with changed(select, where=add_condition(select, "where", condition)):
                 yield "named_value"
                 for _ in _read_superlatives(scopes, question_text):
@@ -706,8 +696,8 @@ def _list_words(text: str) -> set[str]:
 def _list_used(scopes: Scopes) -> set[str]:
     used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
     for scope in scopes.select_scopes():
-        for source, column in list_columns(scope):
-            used |= {source.table.name, column.name}
+        for column in list_columns(scope):
+            used |= {column.table.name, column.column.name}
     words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
     return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
 
@@ -718,7 +708,8 @@ def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) 
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
         f" IN ({values}) LIMIT {_MOST_TEXTS}"
     )
-    return [text for (text,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]
+    rows = find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []
+    return [text for (text,) in rows if isinstance(text, str)]
 
 
 _RULES = (
@@ -728,7 +719,7 @@ _RULES = (
 
 
 def list_readings(
-    tree: exp.Expression, schema: Schema, question_text: str, find_rows: FindRows
+    tree: exp.Expr, schema: Schema, question_text: str, find_rows: FindRows
 ) -> list[Change]:
     """The readings of a gold query and its question, sorted, each text once.
 
@@ -740,4 +731,4 @@ def list_readings(
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
     steps += [rule(scopes, question_text, find_rows) for rule in (_read_codes, _read_named_values)]
-    return sorted(write_changes(scopes, steps, most=_MOST))
+    return sorted(write_changes(scopes, steps, most=MAX_READINGS_PER_RULE))

@@ -8,7 +8,6 @@ only an application has.
 from __future__ import annotations
 
 import contextlib
-import re
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -110,13 +109,6 @@ def serialize_rows(rows: Rows) -> bytes:
 #
 # Declared references are the foreign keys of the schema. SQLite takes a foreign key whatever it
 # names: one whose table or columns are missing refers to nothing, and is left out here.
-#
-# Other references show by names: `has_pet.StuID` -> `student.StuID`, `pet.owner_id` ->
-# `owner.id`.
-
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ID_WORDS = {"id", "code", "key", "no", "nr", "num", "number", "uid", "uuid", "guid", "pk"}
 
 
 class Reference(NamedTuple):
@@ -126,37 +118,6 @@ class Reference(NamedTuple):
     columns: tuple[int, ...]
     parent: str
     referred: tuple[int, ...]
-
-
-def has_id_name(name: str) -> bool:
-    """Whether the last word of a column's name says that it tells rows apart.
-
-    >>> [has_id_name(name) for name in ("StuID", "country_code", "paid", "Number of guests")]
-    [True, True, False, False]
-    """
-    words = _WORD.findall(name)
-    return bool(words) and words[-1].lower() in _ID_WORDS
-
-
-def list_names(table: str, key: str) -> list[str]:
-    """The names, in small letters and digits alone, of columns that refer to the key of a table:
-    that of the key, if it is more than a word for any id, and that of the table before it.
-
-    >>> list_names("student", "StuID"), list_names("owners", "id")
-    (['stuid', 'studentstuid'], ['ownersid', 'ownerid'])
-    """
-    parts = join_name(table), join_name(key)
-    names = [parts[1]] if parts[1] not in _ID_WORDS else []
-    return list(dict.fromkeys([*names, "".join(parts), parts[0].removesuffix("s") + parts[1]]))
-
-
-def join_name(name: str) -> str:
-    """The letters and digits of a name.
-
-    >>> join_name("Stu_ID")
-    'stuid'
-    """
-    return "".join(filter(str.isalnum, fold_name(name)))
 
 
 def list_declared(tables: Sequence[Table]) -> list[Reference]:

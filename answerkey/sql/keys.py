@@ -1,0 +1,158 @@
+"""Keys, labels and references: what tells rows of a table apart, what they are called, and which
+columns refer to the rows of another table.
+
+References are declared, or show by names: `has_pet.StuID` -> `student.StuID`, `pet.owner_id` ->
+`owner.id`. Nothing here looks at rows: `answerkey.variants.keys` adds what they tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from answerkey.sqlite.schema import Column, Schema, Table, affinity, fold_name
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+ID_WORDS = frozenset(
+    {"id", "code", "key", "no", "nr", "num", "number", "uid", "uuid", "guid", "pk"}
+)
+# As the whole name of a key, these say nothing of its table: each table has a name of its own.
+_SHARED_NAMES = ID_WORDS | {"name", "title"}
+
+
+def list_key(table: Table) -> tuple[str, ...]:
+    """The primary key of a table, or its first unique one; () if it has none."""
+    return table.unique_keys[0] if table.unique_keys else ()
+
+
+def find_one_key(table: Table) -> Column | None:
+    """The column that is the whole key of a table; None if there is none, or it has several."""
+    key = list_key(table)
+    return table.find_column(key[0]) if len(key) == 1 else None
+
+
+def is_key(table: Table, column: Column) -> bool:
+    """Whether a column is the whole key of its table."""
+    return find_one_key(table) is column
+
+
+def list_sure_keys(table: Table) -> Iterator[frozenset[str]]:
+    """The folded names of each key that no two rows can share: the primary key, which is taken to
+    have no NULL, as authors of queries do, and unique ones that are NOT NULL."""
+    for key in table.unique_keys:
+        columns = [table.find_column(name) for name in key]
+        if all(column is not None and not is_nullable(column) for column in columns):
+            yield frozenset(map(fold_name, key))
+
+
+def is_nullable(column: Column) -> bool:
+    """Whether a column may hold NULL; SQLite would allow it in a primary key, which nobody uses."""
+    return not (column.is_not_null or column.primary_key)
+
+
+def is_number(column: Column) -> bool:
+    """Whether a column is declared as one of numbers."""
+    return affinity(column.type) in ("INTEGER", "REAL", "NUMERIC")
+
+
+def has_id_name(name: str) -> bool:
+    """Whether the last word of a column's name says that it tells rows apart.
+
+    >>> [has_id_name(name) for name in ("StuID", "country_code", "paid", "Number of guests")]
+    [True, True, False, False]
+    """
+    words = _WORD.findall(name)
+    return bool(words) and words[-1].lower() in ID_WORDS
+
+
+def join_name(name: str) -> str:
+    """The letters and digits of a name, in small letters.
+
+    >>> join_name("Stu_ID")
+    'stuid'
+    """
+    return "".join(filter(str.isalnum, fold_name(name)))
+
+
+def list_names(table: str, key: str) -> list[str]:
+    """The joined names of columns that refer to the key of a table: that of the key, if it is more
+    than a word that each table has, and that of the table before it.
+
+    >>> list_names("student", "StuID"), list_names("owners", "id")
+    (['stuid', 'studentstuid'], ['ownersid', 'ownerid'])
+    """
+    parts = join_name(table), join_name(key)
+    names = [parts[1]] if parts[1] not in _SHARED_NAMES else []
+    return list(dict.fromkeys([*names, "".join(parts), parts[0].removesuffix("s") + parts[1]]))
+
+
+class ColumnReference(NamedTuple):
+    """A column that refers to another table, and the column of that table."""
+
+    column: Column
+    parent: Table
+    referred: Column
+
+
+class References:
+    """Which columns of a schema refer to other tables by one column, and which name their rows."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._known: dict[str, tuple[ColumnReference, ...]] = {}
+        self._parents: dict[str, list[tuple[Table, Column]]] | None = None
+
+    def of_table(self, table: Table) -> tuple[ColumnReference, ...]:
+        """The references of a table, declared ones first; one by names is of a column that has no
+        declared one, and is not the table's own key."""
+        if table.name not in self._known:
+            declared = list(self._list_declared(table))
+            taken = {fold_name(reference.column.name) for reference in declared}
+            named = self._list_named(table, taken)
+            self._known[table.name] = (*declared, *named)
+        return self._known[table.name]
+
+    def refers(self, table: Table, column: Column) -> bool:
+        """Whether a column refers to another table."""
+        return any(reference.column is column for reference in self.of_table(table))
+
+    def is_label(self, table: Table, column: Column) -> bool:
+        """Whether a column holds what the rows of its table are called: `name` or `title` is a part
+        of its name, or it has the name of its table (one of many: `countries.country`); and it is
+        no key and refers to no other table, whose rows it would name."""
+        name, of_table = fold_name(column.name), fold_name(table.name)
+        if column.primary_key or "id" in name.split("_"):
+            return False
+        is_named = "name" in name or "title" in name or name in (of_table, of_table.rstrip("s"))
+        return is_named and not self.refers(table, column)
+
+    def _list_declared(self, table: Table) -> Iterator[ColumnReference]:
+        for key in table.foreign_keys:
+            parent = self._schema.find_table(key.table)
+            if parent is None or len(key.columns) != 1 or len(key.referred) != 1:
+                continue
+            column, referred = (
+                table.find_column(key.columns[0]),
+                parent.find_column(key.referred[0]),
+            )
+            if column is not None and referred is not None:
+                yield ColumnReference(column, parent, referred)
+
+    def _list_named(self, table: Table, taken: set[str]) -> Iterator[ColumnReference]:
+        for column in table.columns:
+            if fold_name(column.name) not in taken and not is_key(table, column):
+                for parent, referred in self._index_parents().get(join_name(column.name), ()):
+                    if parent is not table:
+                        yield ColumnReference(column, parent, referred)
+
+    def _index_parents(self) -> dict[str, list[tuple[Table, Column]]]:
+        """The tables with a key of one column, by the names of columns that refer to it."""
+        if self._parents is None:
+            self._parents = {}
+            for table in self._schema.tables:
+                key = find_one_key(table)
+                if key is not None:
+                    for name in list_names(table.name, key.name):
+                        self._parents.setdefault(name, []).append((table, key))
+        return self._parents
