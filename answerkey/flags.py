@@ -9,19 +9,18 @@ a sentence or a policy may change, and nothing is audited again.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from answerkey.base.errors import tell_errors
-from answerkey.base.reasons import Reason
-
-EXCLUDE, FLAG = "exclude", "flag"
+from answerkey.base.reasons import Policy, Reason
 
 
-class Flag(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Flag:
     """A flag, for people: a sentence, and an example with the kinds of its evidence.
 
     policy: the default of `select_questions.policies`.
@@ -31,199 +30,372 @@ class Flag(NamedTuple):
     """
 
     name: str
+    policy: Policy
     sentence: str
     example: str
-    policy: str = FLAG
     doubts_gold: bool = False
 
-
-# Records list the flags of a question in this order, and the first that excludes is the reason.
-_CATALOGUE = r"""
-# Order
-tie_at_limit: exclude
-    LIMIT cuts through rows that ORDER BY holds equal: another correct query gives another
-    answer.
-    e.g. two ships weigh 90: `ORDER BY weight DESC LIMIT 1`
-limit_without_order: exclude
-    LIMIT without ORDER BY, or a value taken from several rows, keeps whichever SQLite reads
-    first.
-    e.g. `SELECT name FROM ship LIMIT 1`
-bare_column: exclude
-    A selected column is neither grouped nor aggregated: its value comes from any row of the
-    group.
-    e.g. `SELECT name, count(*) FROM ship`
-row_order_dependent: exclude
-    The answer changes when the same rows are stored or scanned in another order.
-    e.g. `group_concat(name)`
-not_reproducible: exclude
-    The query could not be audited: that took too long, or it is nested too deeply.
-    e.g. a thousand nested CTEs
-numeric_text_order: exclude, doubts gold
-    Numbers stored as text are sorted or compared as text, where '95' is greater than '1200'.
-    e.g. `ORDER BY tonnage`, a text column: '95' above '1200'
-# Soundness on the schema and the data
-type_mismatch: exclude, doubts gold
-    Text is compared with a number, and the answer is another if it is read as one.
-    e.g. `strftime('%Y', day) = 2020` never holds
-cross_join: exclude, doubts gold
-    No condition joins two tables, so that every row meets every other.
-    e.g. `FROM ship, port` without a condition
-duplicate_rows: flag
-    The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.
-    e.g. ports of ships, one a ship
-empty_answer: exclude
-    The answer has no row: any query that finds nothing would be right.
-    e.g. no ship is called Nobody
-all_null: exclude
-    The answer has several values, and each of them is NULL.
-    e.g. `SELECT max(a), max(b)` of no rows
-# Worth as a training signal
-boolean_answer: exclude
-    The answer is one of two values, such as 0 or 1: a guess is right half of the time.
-    e.g. `SELECT count(*) ...` gives 1
-many_rows: exclude
-    The answer has more rows than params allow.
-    e.g. over `audit_gold_answers.max_rows`
-too_large: exclude
-    The answer is longer, as JSON, than params allow.
-    e.g. over `audit_gold_answers.max_bytes`
-# What the query does, and what its question asks for
-order_without_effect: flag, doubts gold
-    ORDER BY or LIMIT works on a single row: the condition that was meant is missing.
-    e.g. `SELECT avg(w) FROM ship ORDER BY year LIMIT 1`
-group_by_non_key: exclude, doubts gold
-    Rows are grouped by a column that different things share, such as a name.
-    e.g. songs counted by `GROUP BY singer.name`
-set_operation_on_non_key: flag, doubts gold
-    INTERSECT or EXCEPT compares a column that different things share, such as a name.
-    e.g. names of singers EXCEPT names of those with a song. Kinds: `part_of_name` a first or
-    last name alone; `people` full names of people; `others`
-join_fan_out: flag, doubts gold
-    A join repeats rows, and an aggregate counts or adds them more than once.
-    e.g. "how many singers have a song?" by `count(*)` over singer and song. Kinds: `counted`
-    the things counted stand several times; `referred` a table that refers to them repeats;
-    `added` SUM or AVG of repeated values; `possible` no row shows it yet
-join_repeats_rows: flag, doubts gold
-    A join returns one thing several times, and the query has no DISTINCT.
-    e.g. names of singers of songs, without DISTINCT. Kinds: `in_data`; `linked` listed by a
-    relation; `named` an attribute of one thing; `possible`; `referred` by a foreign key
-latent_tie: flag, doubts gold
-    ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.
-    e.g. `ORDER BY weight LIMIT 1` where weights repeat elsewhere. Kinds: `often`, by three rows
-    a value or more; `seldom`
-date_text_order: flag, doubts gold
-    Dates that begin with the day or the month are compared as text.
-    e.g. `ORDER BY day` of '31.12.2019'. Kinds: `sorted`, `extreme`, `range`
-limit_on_joined_rows: exclude, doubts gold
-    LIMIT counts rows of a join, not things.
-    e.g. ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`. Kinds: `one`,
-    `several`
-each_without_group: exclude, doubts gold
-    A number of each is asked for, and one is returned.
-    e.g. "the total weight of each port" without GROUP BY
-zero_count_dropped: exclude, doubts gold
-    The question counts for each, or asks for the fewest, and a join drops those with none.
-    e.g. "how many songs has each singer?" by an inner join. Kinds: `each`; `fewest`, at least 0
-    is less; `at_most`; `all`; `possible` none is dropped yet
-not_in_on_rows: exclude, doubts gold
-    The question asks for those that have none, and the query for those that have another.
-    e.g. "who sings no French song?": `language <> 'French'`
-literal_not_in_column: exclude, doubts gold
-    A column is compared with a text that it does not hold.
-    e.g. `kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text 'null';
-    `spelling`; `other_column` holds it
-literal_not_in_question: exclude, doubts gold
-    A number of the query is not in its question.
-    e.g. "over 800": `weight > 1000`
-direction_mismatch: exclude, doubts gold
-    The question asks for the least and the query for the most, or the other way round.
-    e.g. "the fewest berths": `ORDER BY berths DESC LIMIT 1`
-comparison_mismatch: exclude, doubts gold
-    The question compares otherwise than the query does: at least is not more than.
-    e.g. "at least 5": `crew > 5`
-negation_mismatch: exclude, doubts gold
-    The query denies what its question does not.
-    e.g. "ships of Ito": `owner <> 'Ito'`
-projection_mismatch: exclude, doubts gold
-    The query returns other columns, or other aggregates, than its question asks for.
-    e.g. "names and ages": `SELECT name, town`. Kinds: `missing_column`, `similar_column`,
-    `count_not_asked`, `value_per_group`, `unasked_extreme`. What the evidence names is asked
-    for
-distinct_missing: flag, doubts gold
-    The question asks how many different values there are, and the query counts equal ones, too.
-    e.g. "how many different towns": `count(town)`. Kinds: `count` without DISTINCT;
-    `counts_rows` for "number of authors"
-# What other rows show, those of its test suite
-latent_ambiguity: flag
-    Another reading of the question has the same answer here, and another on other rows.
-    e.g. grouped by name or by key: the same here. Kinds: [readings](test-suites.md#readings)
-weak_answer: flag
-    The answers on the test suite tell too few wrong queries from the gold query.
-    e.g. below `compare_questions.min_mutation_score`, or no suite, or the suite does not tell
-    `by_heart`, or what the database tells (`guarded`)
-# All of these together, and what people or models said
-gold_risk: exclude, doubts gold
-    Its flags together make it likely that the SQL does not say what the question asks.
-    e.g. several doubts at once
-judged_wrong: exclude
-    A person or a model judged that the SQL does not say what the question asks.
-    e.g. a line of data/verdicts
-judged_right: flag
-    A person or a model judged that the SQL says what the question asks.
-    e.g. a line of data/verdicts
-# The set as a whole
-duplicate_question: exclude
-    The same question of the same database, with the same SQL or answer, stands earlier in the
-    corpus.
-    e.g. a question that stands twice
-near_duplicate_question: flag
-    Its wording is almost that of another question.
-    e.g. "ships' names" and "names of ships", from `compare_questions.min_similarity` on
-paraphrase_of: flag
-    Another question of the database, worded otherwise, has the same SQL.
-    e.g. two wordings of one query
-conflicting_gold: exclude
-    The same question of the same database has another gold answer too.
-    e.g. one text, two answers
-question_in_both_splits: exclude
-    The same question stands in train and in eval.
-    e.g. a question in train and eval
-template_in_both_splits: flag
-    A query of the same form stands in the other split.
-    e.g. `SELECT c1 FROM t1 WHERE c2 = ?`
-schema_in_both_splits: flag
-    A database of the other split has the same tables and columns, or nearly so.
-    e.g. two databases with one schema
-overlap: flag
-    The question or its SQL stands in a dev or test set that params name, or nearly so.
-    e.g. a question of a test set that `load_questions.held_out` names
-# What models make of it
-models_agree_otherwise: flag, doubts gold
-    Models agree with each other on an answer that is not the gold answer.
-    e.g. 11 of 20 models answer 4, where gold answers 5. Kinds, by the share of models: `some`
-    from 1/6, `third`, `half`, `most` from 2/3
-always_solved: flag
-    Every rollout is right, on the test suite as well.
-    e.g. every rollout is right
-never_solved: flag
-    No rollout is right on the test suite as well.
-    e.g. no rollout is right
-"""
-_ENTRY = re.compile(r"^(\w+): (exclude|flag)(, doubts gold)?\n((?: .*\n)+)", re.MULTILINE)
+    def __post_init__(self) -> None:
+        # No annotation is checked when the library runs: "exclud" would be no policy to anyone.
+        Policy(self.policy)
 
 
-def _read_catalogue() -> Iterator[tuple[str, tuple[Flag, ...]]]:
-    for family in _CATALOGUE.split("\n# ")[1:]:
-        title, _, entries = family.partition("\n")
-        flags = []
-        for name, policy, doubt, text in _ENTRY.findall(f"{entries}\n"):
-            sentence, example = " ".join(text.split()).split(" e.g. ")
-            flags.append(Flag(name, sentence, example, policy, bool(doubt)))
-        yield title, tuple(flags)
-
-
+# Records list the flags of a question in this order, and the first that excludes is the reason. A
+# new flag stands at the end: it explains nothing that an older one has explained before.
 FAMILIES: dict[str, tuple[Flag, ...]] = {
-    **dict(_read_catalogue()),
+    "Order": (
+        Flag(
+            "tie_at_limit",
+            Policy.EXCLUDE,
+            "LIMIT cuts through rows that ORDER BY holds equal: another correct query gives "
+            "another answer.",
+            example="two ships weigh 90: `ORDER BY weight DESC LIMIT 1`",
+        ),
+        Flag(
+            "limit_without_order",
+            Policy.EXCLUDE,
+            "LIMIT without ORDER BY, or a value taken from several rows, keeps whichever "
+            "SQLite reads first.",
+            example="`SELECT name FROM ship LIMIT 1`",
+        ),
+        Flag(
+            "bare_column",
+            Policy.EXCLUDE,
+            "A selected column is neither grouped nor aggregated: its value comes from any "
+            "row of the group.",
+            example="`SELECT name, count(*) FROM ship`",
+        ),
+        Flag(
+            "row_order_dependent",
+            Policy.EXCLUDE,
+            "The answer changes when the same rows are stored or scanned in another order.",
+            example="`group_concat(name)`",
+        ),
+        Flag(
+            "not_reproducible",
+            Policy.EXCLUDE,
+            "The query could not be audited: that took too long, or it is nested too deeply.",
+            example="a thousand nested CTEs",
+        ),
+        Flag(
+            "numeric_text_order",
+            Policy.EXCLUDE,
+            "Numbers stored as text are sorted or compared as text, where '95' is greater "
+            "than '1200'.",
+            example="`ORDER BY tonnage`, a text column: '95' above '1200'",
+            doubts_gold=True,
+        ),
+    ),
+    "Soundness on the schema and the data": (
+        Flag(
+            "type_mismatch",
+            Policy.EXCLUDE,
+            "Text is compared with a number, and the answer is another if it is read as one.",
+            example="`strftime('%Y', day) = 2020` never holds",
+            doubts_gold=True,
+        ),
+        Flag(
+            "cross_join",
+            Policy.EXCLUDE,
+            "No condition joins two tables, so that every row meets every other.",
+            example="`FROM ship, port` without a condition",
+            doubts_gold=True,
+        ),
+        Flag(
+            "duplicate_rows",
+            Policy.FLAG,
+            "The answer has equal rows: with DISTINCT, which its question may mean, it has fewer.",
+            example="ports of ships, one a ship",
+        ),
+        Flag(
+            "empty_answer",
+            Policy.EXCLUDE,
+            "The answer has no row: any query that finds nothing would be right.",
+            example="no ship is called Nobody",
+        ),
+        Flag(
+            "all_null",
+            Policy.EXCLUDE,
+            "The answer has several values, and each of them is NULL.",
+            example="`SELECT max(a), max(b)` of no rows",
+        ),
+    ),
+    "Worth as a training signal": (
+        Flag(
+            "boolean_answer",
+            Policy.EXCLUDE,
+            "The answer is one of two values, such as 0 or 1: a guess is right half of the time.",
+            example="`SELECT count(*) ...` gives 1",
+        ),
+        Flag(
+            "many_rows",
+            Policy.EXCLUDE,
+            "The answer has more rows than params allow.",
+            example="over `audit_gold_answers.max_rows`",
+        ),
+        Flag(
+            "too_large",
+            Policy.EXCLUDE,
+            "The answer is longer, as JSON, than params allow.",
+            example="over `audit_gold_answers.max_bytes`",
+        ),
+    ),
+    "What the query does, and what its question asks for": (
+        Flag(
+            "order_without_effect",
+            Policy.FLAG,
+            "ORDER BY or LIMIT works on a single row: the condition that was meant is missing.",
+            example="`SELECT avg(w) FROM ship ORDER BY year LIMIT 1`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "group_by_non_key",
+            Policy.EXCLUDE,
+            "Rows are grouped by a column that different things share, such as a name.",
+            example="songs counted by `GROUP BY singer.name`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "set_operation_on_non_key",
+            Policy.FLAG,
+            "INTERSECT or EXCEPT compares a column that different things share, such as a name.",
+            example="names of singers EXCEPT names of those with a song. Kinds: `part_of_name` "
+            "a first or last name alone; `people` full names of people; `others`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "join_fan_out",
+            Policy.FLAG,
+            "A join repeats rows, and an aggregate counts or adds them more than once.",
+            example='"how many singers have a song?" by `count(*)` over singer and song. Kinds: '
+            "`counted` the things counted stand several times; `referred` a table that "
+            "refers to them repeats; `added` SUM or AVG of repeated values; `possible` "
+            "no row shows it yet",
+            doubts_gold=True,
+        ),
+        Flag(
+            "join_repeats_rows",
+            Policy.FLAG,
+            "A join returns one thing several times, and the query has no DISTINCT.",
+            example="names of singers of songs, without DISTINCT. Kinds: `in_data`; `linked` "
+            "listed by a relation; `named` an attribute of one thing; `possible`; "
+            "`referred` by a foreign key",
+            doubts_gold=True,
+        ),
+        Flag(
+            "latent_tie",
+            Policy.FLAG,
+            "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
+            example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere. Kinds: `often`, "
+            "by three rows a value or more; `seldom`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "date_text_order",
+            Policy.FLAG,
+            "Dates that begin with the day or the month are compared as text.",
+            example="`ORDER BY day` of '31.12.2019'. Kinds: `sorted`, `extreme`, `range`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "limit_on_joined_rows",
+            Policy.EXCLUDE,
+            "LIMIT counts rows of a join, not things.",
+            example="ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`. Kinds: "
+            "`one`, `several`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "each_without_group",
+            Policy.EXCLUDE,
+            "A number of each is asked for, and one is returned.",
+            example='"the total weight of each port" without GROUP BY',
+            doubts_gold=True,
+        ),
+        Flag(
+            "zero_count_dropped",
+            Policy.EXCLUDE,
+            "The question counts for each, or asks for the fewest, and a join drops those "
+            "with none.",
+            example='"how many songs has each singer?" by an inner join. Kinds: `each`; '
+            "`fewest`, at least 0 is less; `at_most`; `all`; `possible` none is dropped "
+            "yet",
+            doubts_gold=True,
+        ),
+        Flag(
+            "not_in_on_rows",
+            Policy.EXCLUDE,
+            "The question asks for those that have none, and the query for those that have "
+            "another.",
+            example="\"who sings no French song?\": `language <> 'French'`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "literal_not_in_column",
+            Policy.EXCLUDE,
+            "A column is compared with a text that it does not hold.",
+            example="`kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text "
+            "'null'; `spelling`; `other_column` holds it",
+            doubts_gold=True,
+        ),
+        Flag(
+            "literal_not_in_question",
+            Policy.EXCLUDE,
+            "A number of the query is not in its question.",
+            example='"over 800": `weight > 1000`',
+            doubts_gold=True,
+        ),
+        Flag(
+            "direction_mismatch",
+            Policy.EXCLUDE,
+            "The question asks for the least and the query for the most, or the other way round.",
+            example='"the fewest berths": `ORDER BY berths DESC LIMIT 1`',
+            doubts_gold=True,
+        ),
+        Flag(
+            "comparison_mismatch",
+            Policy.EXCLUDE,
+            "The question compares otherwise than the query does: at least is not more than.",
+            example='"at least 5": `crew > 5`',
+            doubts_gold=True,
+        ),
+        Flag(
+            "negation_mismatch",
+            Policy.EXCLUDE,
+            "The query denies what its question does not.",
+            example="\"ships of Ito\": `owner <> 'Ito'`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "projection_mismatch",
+            Policy.EXCLUDE,
+            "The query returns other columns, or other aggregates, than its question asks for.",
+            example='"names and ages": `SELECT name, town`. Kinds: `missing_column`, '
+            "`similar_column`, `count_not_asked`, `value_per_group`, `unasked_extreme`. "
+            "What the evidence names is asked for",
+            doubts_gold=True,
+        ),
+        Flag(
+            "distinct_missing",
+            Policy.FLAG,
+            "The question asks how many different values there are, and the query counts "
+            "equal ones, too.",
+            example='"how many different towns": `count(town)`. Kinds: `count` without '
+            'DISTINCT; `counts_rows` for "number of authors"',
+            doubts_gold=True,
+        ),
+    ),
+    "What other rows show, those of its test suite": (
+        Flag(
+            "latent_ambiguity",
+            Policy.FLAG,
+            "Another reading of the question has the same answer here, and another on other rows.",
+            example="grouped by name or by key: the same here. Kinds: "
+            "[readings](test-suites.md#readings)",
+        ),
+        Flag(
+            "weak_answer",
+            Policy.FLAG,
+            "The answers on the test suite tell too few wrong queries from the gold query.",
+            example="below `compare_questions.min_mutation_score`, or no suite, or the suite "
+            "does not tell `by_heart`, or what the database tells (`guarded`)",
+        ),
+    ),
+    "All of these together, and what people or models said": (
+        Flag(
+            "gold_risk",
+            Policy.EXCLUDE,
+            "Its flags together make it likely that the SQL does not say what the question asks.",
+            example="several doubts at once",
+            doubts_gold=True,
+        ),
+        Flag(
+            "judged_wrong",
+            Policy.EXCLUDE,
+            "A person or a model judged that the SQL does not say what the question asks.",
+            example="a line of data/verdicts",
+        ),
+        Flag(
+            "judged_right",
+            Policy.FLAG,
+            "A person or a model judged that the SQL says what the question asks.",
+            example="a line of data/verdicts",
+        ),
+    ),
+    "The set as a whole": (
+        Flag(
+            "duplicate_question",
+            Policy.EXCLUDE,
+            "The same question of the same database, with the same SQL or answer, stands "
+            "earlier in the corpus.",
+            example="a question that stands twice",
+        ),
+        Flag(
+            "near_duplicate_question",
+            Policy.FLAG,
+            "Its wording is almost that of another question.",
+            example='"ships\' names" and "names of ships", from '
+            "`compare_questions.min_similarity` on",
+        ),
+        Flag(
+            "paraphrase_of",
+            Policy.FLAG,
+            "Another question of the database, worded otherwise, has the same SQL.",
+            example="two wordings of one query",
+        ),
+        Flag(
+            "conflicting_gold",
+            Policy.EXCLUDE,
+            "The same question of the same database has another gold answer too.",
+            example="one text, two answers",
+        ),
+        Flag(
+            "question_in_both_splits",
+            Policy.EXCLUDE,
+            "The same question stands in train and in eval.",
+            example="a question in train and eval",
+        ),
+        Flag(
+            "template_in_both_splits",
+            Policy.FLAG,
+            "A query of the same form stands in the other split.",
+            example="`SELECT c1 FROM t1 WHERE c2 = ?`",
+        ),
+        Flag(
+            "schema_in_both_splits",
+            Policy.FLAG,
+            "A database of the other split has the same tables and columns, or nearly so.",
+            example="two databases with one schema",
+        ),
+        Flag(
+            "overlap",
+            Policy.FLAG,
+            "The question or its SQL stands in a dev or test set that params name, or nearly so.",
+            example="a question of a test set that `load_questions.held_out` names",
+        ),
+    ),
+    "What models make of it": (
+        Flag(
+            "models_agree_otherwise",
+            Policy.FLAG,
+            "Models agree with each other on an answer that is not the gold answer.",
+            example="11 of 20 models answer 4, where gold answers 5. Kinds, by the share of "
+            "models: `some` from 1/6, `third`, `half`, `most` from 2/3",
+            doubts_gold=True,
+        ),
+        Flag(
+            "always_solved",
+            Policy.FLAG,
+            "Every rollout is right, on the test suite as well.",
+            example="every rollout is right",
+        ),
+        Flag(
+            "never_solved",
+            Policy.FLAG,
+            "No rollout is right on the test suite as well.",
+            example="no rollout is right",
+        ),
+    ),
 }
 FLAGS = {flag.name: flag for flag in chain.from_iterable(FAMILIES.values())}
 _PLACES = {name: place for place, name in enumerate(FLAGS)}

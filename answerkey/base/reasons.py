@@ -1,4 +1,5 @@
-"""Why a question is set aside: the codes that stand in records and in the product."""
+"""Why a question is set aside: the codes that stand in records and in the product, and the policies
+by which a flag sets one aside."""
 
 from __future__ import annotations
 
@@ -31,3 +32,13 @@ class Reason(StrEnum):
     NO_GOLD_SQL = "no_gold_sql"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"
+
+
+class Policy(StrEnum):
+    """What follows from a flag: the question is excluded, the flag is noted, every right answer to
+    a tie is accepted, or nothing."""
+
+    EXCLUDE = "exclude"
+    FLAG = "flag"
+    ACCEPT_TIES = "accept_ties"
+    OFF = "off"

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping
+from answerkey.base.reasons import Policy
 from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 SCOPES = DATASET, SPLIT = ("dataset", "split")
 TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties
-
-
-class Policy(StrEnum):
-    EXCLUDE = "exclude"
-    FLAG = "flag"
-    ACCEPT_TIES = "accept_ties"
-    OFF = "off"
 
 
 def _check_ties(policies: dict[str, Any]) -> dict[str, Policy]:

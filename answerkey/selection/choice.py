@@ -15,7 +15,7 @@ import pandas as pd
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts, spell_count
-from answerkey.base.reasons import Reason
+from answerkey.base.reasons import Policy, Reason
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,
@@ -44,7 +44,7 @@ from answerkey.sections.classify_difficulty import (
     DifficultyRule,
 )
 from answerkey.sections.score_rollouts import Reward
-from answerkey.sections.select_questions import Policy, SelectQuestions, Targets
+from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.selection.complexity import classify, find_cuts
 from answerkey.selection.policies import accepts_ties, find_reason, keep_reported, read_policies
 from answerkey.selection.program import (

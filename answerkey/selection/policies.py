@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from answerkey.base.reasons import Policy
 from answerkey.dataset import Question
 from answerkey.flags import FLAGS, sort_flags
-from answerkey.sections.select_questions import TIE_FLAGS, Policy
+from answerkey.sections.select_questions import TIE_FLAGS
 from answerkey.sqlite.answers import has_choice
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from answerkey.flags import EXCLUDE, FLAGS
+from answerkey.base.reasons import Policy
+from answerkey.flags import FLAGS
 from answerkey.probes.audit import PROBES, QUESTION_PROBES
 from tests.shared.probe_world import ProbeWorld
 
@@ -70,7 +71,7 @@ AS_ASKED = [
      "SELECT name, birthday FROM singer LIMIT 3"),
 ]  # fmt: skip
 LIMITS = {"limit_without_order", "row_order_dependent", "boolean_answer", "empty_answer"}
-EXCLUDING = {flag.name for flag in FLAGS.values() if flag.policy == EXCLUDE} - LIMITS
+EXCLUDING = {flag.name for flag in FLAGS.values() if flag.policy is Policy.EXCLUDE} - LIMITS
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from answerkey.flags import FLAGS
 from tests.shared.bird_world import RESORTS
 from tests.shared.checkout import make_checkout, run
 from tests.shared.databases import make_database
@@ -37,11 +38,14 @@ def extend(folder: Path, title: str) -> None:
 
 
 def insert_line(folder: Path, path: str, where: str, line: str) -> None:
-    """Put a line where the document says: at the top of a mapping, a tuple, a class or a list."""
+    """Put a line where the document says: among the imports, at the top of a mapping, a tuple, a
+    class or a list, or at the end of a mapping."""
     text = (folder / path).read_text(encoding="utf-8")
     name, *of_stage = re.findall(r"`(?:class )?(\w+)`", where)
     if of_stage:
         head, indent = rf"^  {of_stage[0]}:\n(?:    .*\n)*?    {name}:\n", " " * 6
+    elif where.startswith("end of"):
+        head, indent = rf"^{name}\b.*\{{\n(?:    .*\n)*(?=\}}\n)", " " * 4
     elif name == "import":
         head, indent = r"(?=^from answerkey\.)", ""
     else:
@@ -57,6 +61,24 @@ def test_every_file_that_is_named_exists_but_the_new_ones() -> None:
     named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.py)`", DOCUMENT))
     assert new < named
     assert sorted(path for path in named if not (ROOT / path).is_file()) == sorted(new)
+
+
+# The reason of a question with an older flag and the new one, which both exclude; and all flags.
+ASK_ORDER = """
+from answerkey.flags import FLAGS
+from answerkey.selection.policies import find_exclusion, read_policies
+flags = [{"code": code, "evidence": None} for code in ("no_table", "tie_at_limit")]
+print(find_exclusion(flags, read_policies({}))[0], *FLAGS)
+"""
+
+
+def test_added_flag_outranks_no_other(tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(ROOT / "answerkey", folder / "answerkey")
+    extend(folder, "A probe")
+    reason, *names = run(folder, "python", "-c", ASK_ORDER).stdout.split()
+    assert reason == "tie_at_limit"
+    assert names == [*FLAGS, "no_table"]
 
 
 @pytest.mark.slow

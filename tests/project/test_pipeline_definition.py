@@ -281,7 +281,7 @@ WORK += (r"suites of (\d+) made",)
 CODE = ("import annotations\n", "import annotations\n\nCHANGED = True\n")
 DOCSTRING = ('"""', '"""Changed. ')
 SENTENCE = ("The answer has no row", "The answer is without rows")
-POLICY = ("tie_at_limit: exclude", "tie_at_limit: flag")
+POLICY = ("Policy.EXCLUDE", "Policy.FLAG")  # of the first flag, tie_at_limit
 TEMPLATE = ("</body>", "<!-- changed --></body>")
 AUDIT, SUITES, RANKS = "audit_gold_answers", "generate_test_suites", "classify_difficulty"
 # In which file; which stages rerun that need nothing of each other (RANKS are those of questions

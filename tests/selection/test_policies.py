@@ -10,8 +10,9 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import check_value
+from answerkey.base.reasons import Policy
 from answerkey.flags import FLAGS
-from answerkey.sections.select_questions import Policies, Policy
+from answerkey.sections.select_questions import Policies
 from answerkey.sections.whole_file import read_params
 from answerkey.selection.policies import find_exclusion, keep_reported, read_policies
 from stages import select_questions
