@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from itertools import accumulate, chain, pairwise
@@ -47,7 +47,7 @@ class Expected:
     else all rows are in a right answer."""
 
     rows: list[Row]
-    takes: list[int] | None = None
+    takes: list[int] = field(default_factory=list)
     places: list[int] | None = None
 
     @property
@@ -157,14 +157,15 @@ def _columns_match(
     ordered: Order,
 ) -> bool:
     gold, rows = pair_columns(gold_columns, columns, rule)
-    tolerances = {"rel_tol": rule.rel_tol, "abs_tol": rule.abs_tol}
+    rel_tol, abs_tol = rule.rel_tol, rule.abs_tol
     if expected.places is None and rule.rows == "multiset":
-        return match_rows(gold, rows, ordered=ordered, **tolerances)
-    groups = group_rows(gold, rows, **tolerances).values()
-    if not all(_are_covered(found, wanted, rule) for wanted, found in groups):
+        return match_rows(gold, rows, ordered=ordered, rel_tol=rel_tol, abs_tol=abs_tol)
+    groups = group_rows(gold, rows, rel_tol=rel_tol, abs_tol=abs_tol).values()
+    if not all(_are_covered(predicted, wanted, rule) for wanted, predicted in groups):
         return False
     if expected.places is not None:
-        return _is_choice(gold, rows, expected, rule, is_ordered=bool(ordered))
+        takes, places = expected.takes, expected.places
+        return _is_choice(gold, rows, takes, places, rule, is_ordered=bool(ordered))
     return rule.rows == "subset" or all(_are_covered(*group, rule) for group in groups)
 
 
@@ -190,17 +191,25 @@ def _are_covered(rows: list[Floats], others: list[Floats], rule: Rule) -> bool:
 
 
 def _is_choice(
-    gold: list[Row], rows: list[Row], expected: Expected, rule: Rule, *, is_ordered: bool
+    gold: list[Row],
+    rows: list[Row],
+    takes: list[int],
+    places: list[int],
+    rule: Rule,
+    *,
+    is_ordered: bool,
 ) -> bool:
-    """Whether the rows are those of some right answer: as a multiset, a set or a subset of one."""
+    """Whether the rows are those of some right answer: as a multiset, a set or a subset of one.
+
+    takes, places: those of `Expected`.
+    """
     joined = join_close(
         (value for row in (*gold, *rows) for value in row), rule.rel_tol, rule.abs_tol
     )
     coded = [code_row(row, joined) for row in rows]
-    takes = expected.takes
     parts = [Counter[Row]() for _ in takes]
-    for row, place in zip(gold, expected.places, strict=True):
-        parts[place][code_row(row, joined)] += 1
+    for row, segment_index in zip(gold, places, strict=True):
+        parts[segment_index][code_row(row, joined)] += 1
     if is_ordered:
         shares = pairwise(accumulate(takes, initial=0))
         return all(
@@ -215,8 +224,8 @@ def _is_choice(
         else:
             cut.append((part, take))
     # The bounds of a query cut two segments at most, the first and the last.
-    (first, first_take), *others = [*cut, (Counter(), 0)]
-    second = sum((part for part, _ in others), Counter())
+    (first, first_take), *others = [*cut, (Counter[Row](), 0)]
+    second = sum((part for part, _ in others), Counter[Row]())
     second_take = sum(take for _, take in others)
     if rule.rows == "multiset":
         rest = Counter(coded)
@@ -286,7 +295,7 @@ def list_column_orders(
         return rule.numbers_by_value and (has_float(gold[a]) or has_float(predicted[b]))
 
     def fit(left: Any, right: Any) -> bool:
-        return right <= left if is_choice else left == right
+        return bool(right <= left if is_choice else left == right)
 
     def extend(places: _Places, a: int, b: int) -> _Places:
         """The places, told apart by one more column."""

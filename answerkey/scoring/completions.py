@@ -83,7 +83,7 @@ def extract_sql(text: str) -> str | None:
         behind = range(number + 1, len(runs))
         closing = next((n for n in behind if runs[n]["fence"].startswith(fence)), None)
         start = runs[number].end()
-        begin = _BEGIN.match(text, start, len(text) if closing is None else runs[closing].start())
+        begin = _match_begin(text, start, len(text) if closing is None else runs[closing].start())
         if begin.lastgroup:
             query = start, begin.endpos
         elif label and begin.end() < begin.endpos:
@@ -98,6 +98,13 @@ def extract_sql(text: str) -> str | None:
     if span := query or labelled:
         return text[slice(*span)].strip()
     return None
+
+
+def _match_begin(text: str, start: int, end: int) -> re.Match[str]:
+    """What text begins with, before `end`: the group `query` if it begins like one."""
+    begin = _BEGIN.match(text, start, end)
+    assert begin is not None  # the pattern matches nothing, too
+    return begin
 
 
 def _drop_thinking(text: str) -> str:
@@ -135,8 +142,7 @@ def explain_no_query(text: str | None) -> str:
 
 def has_query(text: str) -> bool:
     """Whether a text begins like a query."""
-    found = _BEGIN.match(text)
-    return found is not None and found.lastgroup is not None
+    return _match_begin(text, 0, len(text)).lastgroup is not None
 
 
 def explain_fence(sql: str) -> str:

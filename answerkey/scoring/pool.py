@@ -152,7 +152,7 @@ class Workers:
         count = len(self._threads)
         size = min(math.ceil(len(jobs) / (4 * count)), _JOBS_AT_ONCE)
         shares = [range(len(jobs))[n : n + size] for n in range(0, len(jobs), size or 1)]
-        found: list[Any] = [None] * len(jobs)
+        outcomes: list[Any] = [None] * len(jobs)
         run, waiting = _Run(jobs), iter(shares)
         try:
             for share in islice(waiting, 2 * count):  # the others wait here, so that no run does
@@ -162,7 +162,7 @@ class Workers:
                 for error in answers:
                     if isinstance(error, Exception):
                         raise error
-                found[share.start : share.stop] = answers
+                outcomes[share.start : share.stop] = answers
                 for following in islice(waiting, 1):
                     self._queue.put((run, following))
         except BaseException:
@@ -171,7 +171,7 @@ class Workers:
                 if other is run:
                     process.kill()
             raise
-        return found
+        return outcomes
 
     def close(self) -> None:
         self._is_closed = True
@@ -201,7 +201,7 @@ class Workers:
         answers: dict[int, Any] = {}
         deaths: Counter[int | None] = Counter()
         done = None  # how many of those that are left a process did before it ended
-        while left := [place for place in share if place not in answers]:
+        while left := [job_index for job_index in share if job_index not in answers]:
             left = left[: done or None]  # by themselves, so that nothing ends them again
             try:
                 process = self.free.pop()
@@ -211,29 +211,30 @@ class Workers:
             if run.is_over or self._is_closed:
                 process.kill()
             try:
-                found = process.do([run.jobs[place] for place in left])
+                outcomes = process.do([run.jobs[job_index] for job_index in left])
             finally:
                 del self.busy[process]
-            if found is not None:
+            if outcomes is not None:
                 self.free.append(process)
-                answers.update(zip(left, found, strict=True))
+                answers.update(zip(left, outcomes, strict=True))
                 done = None
                 continue
             end = process.end()
             if run.is_over or self._is_closed:
                 raise RuntimeError("the pool was closed while it was asked")
             done = end.begun
-            place = None if done is None else left[done]
-            deaths[place] += 1
-            if place is not None:
-                if why := self._explain_end(end, deaths[place], run.jobs[place]):
-                    answers[place] = answer_without_rows(run.jobs[place].kind, *why)
+            begun = None if done is None else left[done]
+            deaths[begun] += 1
+            if begun is not None:
+                job = run.jobs[begun]
+                if why := self._explain_end(end, deaths[begun], job):
+                    answers[begun] = answer_without_rows(job.kind, *why)
             elif deaths[None] > _FAILED_STARTS:
                 raise RuntimeError(
                     f"workers end before they begin, the last one with status {end.status}:"
                     " expected Python to start as a process; what it says stands on stderr"
                 )
-        return [answers[place] for place in share]
+        return [answers[job_index] for job_index in share]
 
     def _explain_end(self, end: End, deaths: int, job: Job) -> tuple[str, str] | None:
         """Why a job has no rows with which a process ended; None if it is to be tried again."""
@@ -281,15 +282,19 @@ class WorkerProcess:
                 start_new_session=True,  # Ctrl-C is for the process that asks
             )
         self.pid = self._process.pid
+        assert self._process.stdin is not None  # a pipe, as asked for
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
     def do(self, jobs: Sequence[Job]) -> list[Any] | None:
         """Return what each gives, or the exception that it raises; None if the process is dead."""
         os.pwrite(self._begun.fileno(), _NONE_BEGUN, 0)
         try:
-            write_message(self._process.stdin.fileno(), jobs)
-            return pickle.load(self._process.stdout)
+            write_message(self._stdin.fileno(), jobs)
+            answers: list[Any] = pickle.load(self._stdout)
         except (EOFError, OSError, pickle.UnpicklingError):
             return None
+        return answers
 
     def kill(self) -> None:
         self._process.kill()
@@ -299,7 +304,7 @@ class WorkerProcess:
         # Popen says 0 if nobody can know. A process that was killed, or failed, has no such status.
         status = self._process.wait() or "unknown"
         begun, *overdue = os.pread(self._begun.fileno(), 2, 0) or _NONE_BEGUN
-        for file in (self._process.stdin, self._process.stdout, self._begun):
+        for file in (self._stdin, self._stdout, self._begun):
             file.close()
         return End(status, None if begun == _NONE_BEGUN[0] else begun, bool(overdue))
 

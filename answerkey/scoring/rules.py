@@ -22,7 +22,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -91,24 +91,24 @@ class Rule:
         return gold <= found <= gold + extra
 
 
-_LENIENT = {"columns": "any_order", "numbers_by_value": True}
-_BY_TEXT = {**_LENIENT, "numeric_text": True}
+_LENIENT = functools.partial(Rule, columns="any_order", numbers_by_value=True)
+_BY_TEXT = functools.partial(_LENIENT, numeric_text=True)
 
 RULES = {
     rule.name: rule
     for rule in (
         Rule("strict"),
-        Rule("spider", **_LENIENT),
+        _LENIENT("spider"),
         Rule("bird", rows="set", order="never", numbers_by_value=True),
         Rule("spider2", columns="superset", numbers_by_value=True, abs_tol=0.01),
-        Rule("multiset", order="never", **_BY_TEXT),
-        Rule("set", rows="set", order="never", **_BY_TEXT),
-        Rule("list", order="always", **_BY_TEXT),
-        Rule("subset", rows="subset", order="never", **_BY_TEXT),
+        _BY_TEXT("multiset", order="never"),
+        _BY_TEXT("set", rows="set", order="never"),
+        _BY_TEXT("list", order="always"),
+        _BY_TEXT("subset", rows="subset", order="never"),
     )
 }
 
-_READERS = {
+_READERS: dict[str, Callable[[str], str | int | float | bool]] = {
     "rows": str,
     "order": str,
     "columns": str,
@@ -136,8 +136,8 @@ def read_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
     Raises:
         ValueError: on a name, an option or a value that does not exist.
     """
-    found = rule if isinstance(rule, Rule) else _read_text("strict" if rule is None else rule)
-    return found if rel_tol is None else replace(found, rel_tol=rel_tol)
+    read = rule if isinstance(rule, Rule) else _read_text("strict" if rule is None else rule)
+    return read if rel_tol is None else replace(read, rel_tol=rel_tol)
 
 
 def _read_text(text: str) -> Rule:
@@ -154,13 +154,13 @@ def _read_text(text: str) -> Rule:
         if option == "row_count":
             raise ValueError(f"rule {text!r}: expected how many rows it needs as in subset,=,3")
         options[option] = _read_option(text, option, value or "true")
-    found = replace(RULES[name], name=text, **options)
-    if found.rows == "subset" and found.row_count is None:
+    rule = replace(RULES[name], name=text, **options)
+    if rule.rows == "subset" and rule.row_count is None:
         raise ValueError(f"rule {text!r}: expected how many rows it needs, as in subset,=,3")
-    return found
+    return rule
 
 
-def _read_option(text: str, option: str, value: str) -> Any:
+def _read_option(text: str, option: str, value: str) -> str | int | float | bool:
     try:
         return _READERS[option](value)
     except (KeyError, ValueError) as error:

@@ -21,16 +21,22 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
-from answerkey.scoring.comparison import DifferenceKind, cut_texts, find_difference, rows_match
+from answerkey.scoring.comparison import (
+    Difference,
+    DifferenceKind,
+    cut_texts,
+    find_difference,
+    rows_match,
+)
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
-from answerkey.sqlite.answers import drop_residue
+from answerkey.sqlite.answers import OtherAnswer, drop_residue
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
@@ -286,6 +292,20 @@ def _hash_file(number: int) -> str:
         signal.setitimer(signal.ITIMER_PROF, left)
 
 
+class SuiteDatabase(TypedDict):
+    """What a test suite says of one of its databases.
+
+    path: behind the last two slashes, in the folder of test suites.
+    """
+
+    path: str
+    sha256: NotRequired[str]
+    gold_answer: Any
+    order_matters: bool
+    accepted_rows: NotRequired[list[Any] | None]
+    other_answers: NotRequired[list[OtherAnswer]]
+
+
 class Trial(NamedTuple):
     """A database on which a prediction must be right, and what is right there.
 
@@ -298,7 +318,7 @@ class Trial(NamedTuple):
     order_matters: bool
     max_steps: int | None
     accepted_rows: list[Any] | None = None
-    other_answers: list[Any] | None = None
+    other_answers: list[OtherAnswer] | None = None
     name: str | None = None
     sha256: str | None = None
 
@@ -314,8 +334,8 @@ def list_trials(job: Job) -> Iterator[Trial]:
         _read_json("gold_answer", job.gold_answer),
         job.order_matters,
         job.max_steps,
-        job.accepted_rows and _read_json("accepted_rows", job.accepted_rows),
-        job.other_answers and _read_json("other_answers", job.other_answers),
+        _read_json("accepted_rows", job.accepted_rows) if job.accepted_rows else None,
+        _read_json("other_answers", job.other_answers) if job.other_answers else None,
         sha256=job.database_sha256,
     )
     if job.test_suite:
@@ -325,6 +345,7 @@ def list_trials(job: Job) -> Iterator[Trial]:
 @lru_cache(_KEPT_SUITES)
 def _read_suite(text: str, folder: str) -> list[Trial]:
     try:
+        suite: list[SuiteDatabase] = _read_json("test_suite", text)
         return [
             Trial(
                 str(find_inside(folder, "/".join(database["path"].split("/")[-2:]))),
@@ -336,7 +357,7 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
                 name=database["path"],
                 sha256=database.get("sha256"),
             )
-            for database in _read_json("test_suite", text)
+            for database in suite
         ]
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(
@@ -412,15 +433,15 @@ def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:
 
 def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
     for _ in range(_TRIES):
-        found = _find_database(trial, databases)
-        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * found.version.size_bytes
+        opened = _find_database(trial, databases)
+        max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * opened.version.size_bytes
         rows: list[Row] = []
         failure = None
         try:
-            rows = _execute(sql, found.database, databases, max_steps)
+            rows = _execute(sql, opened.database, databases, max_steps)
         except QueryError as error:
             failure = error
-        if _is_version(found.file, found.version):
+        if _is_version(opened.file, opened.version):
             if failure is not None:
                 raise failure
             return rows
@@ -457,14 +478,15 @@ def _list_agreeing(
 ) -> list[str]:
     """Return the SQL of the right queries that have these rows ("": gold), of those that agreed on
     the databases before: one of them must agree on all, and not one here and another there."""
-    known = {"rule": read_rule(job.rule), "order_matters": trial.order_matters}
-    answers = [("", trial.gold_answer, trial.accepted_rows)]
+    matches = partial(rows_match, rows, rule=read_rule(job.rule), order_matters=trial.order_matters)
+    answers: list[tuple[str, Any, list[Any] | None]] = [
+        ("", trial.gold_answer, trial.accepted_rows)
+    ]
     answers += [(other["sql"], other["answer"], None) for other in trial.other_answers or ()]
     return [
         sql
         for sql, answer, accepted in answers
-        if (agreeing is None or sql in agreeing)
-        and rows_match(rows, answer, accepted_rows=accepted, **known)
+        if (agreeing is None or sql in agreeing) and matches(answer, accepted_rows=accepted)
     ]
 
 
@@ -480,7 +502,7 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
     )
     if difference is None:  # gold's rows here, and another right query's on the databases before
         words = "gold's rows here, and those of another right query on a database before"
-        difference = (DifferenceKind.WRONG_ROWS, words)
+        difference = Difference(DifferenceKind.WRONG_ROWS, words, [], [])
     return Explanation(WRONG, *difference, database=trial.name)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from answerkey.base.reasons import Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
@@ -162,20 +162,19 @@ def match_rows(
         return False
     if are_same_rows(left, right):
         return True  # nearly always, and much faster
-    tolerances = {"rel_tol": rel_tol, "abs_tol": abs_tol}
+    match_parts = partial(match_rows, ordered=False, rel_tol=rel_tol, abs_tol=abs_tol)
     if ordered is True:
-        return all(
-            match_rows([one], [other], ordered=False, **tolerances)
-            for one, other in zip(left, right, strict=True)
-        )
+        return all(match_parts([row], [other]) for row, other in zip(left, right, strict=True))
     if ordered:
         return all(
-            match_rows(left[start:end], right[start:end], ordered=False, **tolerances)
+            match_parts(left[start:end], right[start:end])
             for start, end in pairwise(accumulate(ordered, initial=0))
         )
+    are_near = partial(are_close, rel_tol=rel_tol, abs_tol=abs_tol)
+    groups = group_rows(left, right, rel_tol=rel_tol, abs_tol=abs_tol)
     return all(
-        len(one) == len(other) and all(map(partial(are_close, **tolerances), one, other))
-        for one, other in group_rows(left, right, **tolerances).values()
+        len(floats) == len(others) and all(map(are_near, floats, others))
+        for floats, others in groups.values()
     )
 
 
@@ -282,6 +281,13 @@ def compute_gold_answer(
         return shape_answer(database.execute(gold_sql))
 
 
+class OtherAnswer(TypedDict):
+    """Another right query of a question, and what it returns."""
+
+    sql: str
+    answer: Any
+
+
 def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
     """Return the record of a query: gold_answer, answer_type and steps (virtual machine steps,
     rounded up to 50,000), or reason and detail."""
@@ -308,12 +314,13 @@ def answer_queries(database: GuardedDatabase, queries: str | tuple[str, ...]) ->
     record = answer_query(database, gold_sql)
     if "reason" in record:
         return record
-    record["other_answers"] = []
+    other_answers: list[OtherAnswer] = []
+    record["other_answers"] = other_answers
     for sql in others:
-        found = answer_query(database, sql)
-        if "reason" not in found:
-            record["other_answers"].append({"sql": sql, "answer": found["gold_answer"]})
-            record["steps"] = max(record["steps"], found["steps"])
+        other = answer_query(database, sql)
+        if "reason" not in other:
+            other_answers.append({"sql": sql, "answer": other["gold_answer"]})
+            record["steps"] = max(record["steps"], other["steps"])
     return record
 
 

@@ -223,12 +223,24 @@ FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 RANDOM_FUNCTIONS = {"random", "randomblob"}
 NOW_KEYWORDS = {"current_date", "current_time", "current_timestamp"}
 LIBRARY_FUNCTIONS = {
-    *("sqlite_version", "sqlite_source_id", "fts5_source_id", "sqlite_offset"),
-    *("sqlite_compileoption_get", "sqlite_compileoption_used"),
+    "sqlite_version",
+    "sqlite_source_id",
+    "fts5_source_id",
+    "sqlite_offset",
+    "sqlite_compileoption_get",
+    "sqlite_compileoption_used",
 }
 # What a connection did before: nothing, since it only reads.
 _CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
-_CLOCK_FUNCTIONS = {*("date", "time", "datetime", "julianday", "unixepoch", "timediff", "strftime")}
+_CLOCK_FUNCTIONS = {
+    "date",
+    "time",
+    "datetime",
+    "julianday",
+    "unixepoch",
+    "timediff",
+    "strftime",
+}
 # Words that read the clock or the time zone wherever they stand; and as the time alone.
 _ANYWHERE = {"now", "localtime", "utc"}
 _AS_TIME = {"subsec", "subsecond"}
@@ -517,7 +529,7 @@ class GuardedDatabase:
             if action != sqlite3.SQLITE_FUNCTION:
                 detail = f"it does more than read: {first or 'a transaction'}"
                 return self._refuse(Reason.NOT_A_SELECT, detail)
-            if second.lower() in FORBIDDEN_FUNCTIONS:
+            if second is not None and second.lower() in FORBIDDEN_FUNCTIONS:
                 return self._refuse(Reason.FORBIDDEN_FUNCTION, f"function {second} is refused")
             detail = f"function {second} depends on more than the database"
             return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
