@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Required, TypedDict
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
@@ -24,7 +24,9 @@ from answerkey.base.records import (
 )
 
 if TYPE_CHECKING:
+    from answerkey.scoring.worker import SuiteDatabase
     from answerkey.sections.score_rollouts import Reward
+    from answerkey.sqlite.answers import OtherAnswer
 
 FIELDS = (
     "question_id",
@@ -65,6 +67,61 @@ NEXT_STEP = "data/interim is of several runs; run `dvc repro`, which brings it i
 Record = dict[str, Any]
 
 
+class CorrectionNote(TypedDict):
+    """What a file of corrections did to a question, and the fields as they were."""
+
+    action: str
+    reason: str
+    link: str | None
+    original: NotRequired[dict[str, str]]
+
+
+class Source(TypedDict, total=False):
+    """Where a question comes from: a row of a file of a corpus, and what else its layout keeps.
+
+    repo_id, revision: of a corpus of the Hugging Face hub.
+    db_id: the database as the corpus names it, if it has another name here.
+    difficulty, grading_method, accepted_answers, order_matters: what the corpus says itself.
+    """
+
+    corpus: Required[str]
+    file: Required[str]
+    index: Required[int]
+    repo_id: str
+    revision: str
+    db_id: str
+    correction: CorrectionNote
+    difficulty: str | None
+    grading_method: str | None
+    accepted_answers: list[Any]
+    order_matters: bool
+
+
+class MutationScore(TypedDict):
+    """The shares of neighbors of gold SQL that are told from it; exports have that of the suite."""
+
+    suite: float
+    database: NotRequired[float]
+
+
+class Rate(TypedDict):
+    """How many rollouts there are, and how many are right on the database, and on the suite too."""
+
+    total: int
+    database: int
+    suite: int
+
+
+class PassRate(Rate):
+    """The rate of all models together, and that of each by name.
+
+    agreement: the answer that most models agree on, if it is another one than gold's.
+    """
+
+    models: dict[str, Rate]
+    agreement: NotRequired[Record]
+
+
 class Question(NamedTuple):
     """All that is known of a question; None: not known yet, or not there.
 
@@ -94,7 +151,7 @@ class Question(NamedTuple):
     split: str
     question_text: str
     gold_sql: str
-    source: Record
+    source: Source
     flags: list[Record]
     evidence: str | None = None
     stage: str | None = None
@@ -105,9 +162,9 @@ class Question(NamedTuple):
     steps: int | None = None
     order_matters: bool | None = None
     accepted_rows: list[Any] | None = None
-    other_answers: list[Record] | None = None
-    mutation_score: Record | None = None
-    pass_rate: Record | None = None
+    other_answers: list[OtherAnswer] | None = None
+    mutation_score: MutationScore | None = None
+    pass_rate: PassRate | None = None
     gold_risk: float | None = None
     tables_involved: list[str] | None = None
     answer_columns: list[str] | None = None
@@ -119,7 +176,7 @@ class Question(NamedTuple):
     max_steps: int | None = None
     rule: str | None = None
     database_sha256: str | None = None
-    test_suite: list[Record] | None = None
+    test_suite: list[SuiteDatabase] | None = None
     prompt: str | None = None
 
     @property
@@ -335,10 +392,9 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         if pass_rate is not None:
             del pass_rate["question_id"]
         yield Question(
-            **(audit | question),
+            **(audit | question | {"pass_rate": pass_rate}),
             mutation_score=suite["mutation_score"],
             test_suite=suite["databases"],
-            pass_rate=pass_rate,
         )
 
 
@@ -402,7 +458,11 @@ def read_questions(path: Path) -> Iterator[Record]:
 _STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
 # What a database of a suite must tell a reward.
 _OF_DATABASE = (
-    *("path", "sha256", "gold_answer", "order_matters", "accepted_rows"),
+    "path",
+    "sha256",
+    "gold_answer",
+    "order_matters",
+    "accepted_rows",
     "other_answers",  # if the question has any
 )
 _JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
@@ -410,6 +470,8 @@ _JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
 
 def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
     """The question with its budget of steps, its rule, and the sha256 of its database."""
+    if question.steps is None:
+        raise InputError(f"{question.question_id}: expected the steps of its gold SQL: {NEXT_STEP}")
     return question._replace(
         max_steps=min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
         rule=question.source.get("grading_method") or reward.rule,
@@ -424,7 +486,8 @@ def list_reward_terms(question: Question) -> Record:
     """
     suite = question.test_suite or ()
     kept = [
-        {name: database[name] for name in _OF_DATABASE if name in database} for database in suite
+        {name: facts[name] for name in _OF_DATABASE if name in facts}
+        for facts in map(dict[str, Any], suite)
     ]
     return {
         "order_matters": question.order_matters,
@@ -457,7 +520,8 @@ def read_rows(path: Path) -> list[Record]:
     """The rows of a Parquet file as they are."""
     import pyarrow.parquet
 
-    return pyarrow.parquet.read_table(path).to_pylist()
+    rows: list[Record] = pyarrow.parquet.read_table(path).to_pylist()
+    return rows
 
 
 def read_export(path: Path) -> Iterator[Question]:

@@ -17,7 +17,7 @@ from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import hash_value, read_jsonl
-from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, read_classified
+from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, Source, read_classified
 from answerkey.flags import EXPLANATIONS
 from answerkey.sqlite.schema import SchemaFile
 
@@ -212,7 +212,7 @@ def find_corpus_text(question: Question, row: Record, *, max_characters: int) ->
     return {name: text for name, text in texts.items() if text != row[name]}
 
 
-def _describe_source(source: Record) -> str:
+def _describe_source(source: Source) -> str:
     parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
     if correction := source.get("correction"):
         parts.append(f"corrected ({correction['action']}): {correction['reason']}")
