@@ -285,9 +285,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run = options.pop("run")
     with tell_errors(f"answerkey {verb}"), contextlib.chdir(root):
         try:
-            return run(**options)
+            status: int = run(**options)
+            return status
         except ModuleNotFoundError as error:
-            package = error.name.partition(".")[0]
+            package = (error.name or "").partition(".")[0]
             extra = EXTRAS.get(package, "pipeline")
             words = f"it needs {package}: in a clone of Answerkey, pip install '.[{extra}]'"
             raise InputError(words) from error

@@ -26,7 +26,7 @@ from typing import Any
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts, spell_count
 from answerkey.base.records import SPLITS
-from answerkey.dataset import Record, make_questions
+from answerkey.dataset import Question, Record, make_questions
 from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, Score, score_predictions
 from answerkey.evaluation.summary import (
@@ -208,22 +208,23 @@ def open_dataset(
             Path(test_suites or folder.parent / "test_suites"),
         )
     else:
-        questions, folders = [], None
+        questions: list[Question] = []
+        loaded = None
         for split in SPLITS:
             try:
                 loaded = load(source, split=split, databases=databases, test_suites=test_suites)
             except FileNotFoundError:
-                if split == SPLITS[-1] and folders is None:
+                if split == SPLITS[-1] and loaded is None:
                     raise
                 continue
             questions += make_questions(loaded.questions, split=split)
-            folders = Folders(**loaded.folders)
+            folders = Folders(loaded.databases, loaded.test_suites)
         dataset = Dataset(str(source), index(questions))
     if not use_suites:
         folders = folders._replace(test_suites=None)
-    for place in filter(None, folders):
-        if not place.is_dir():
-            raise FileNotFoundError(f"{place}: expected a folder of databases, found none")
+    for kind_folder in filter(None, folders):
+        if not kind_folder.is_dir():
+            raise FileNotFoundError(f"{kind_folder}: expected a folder of databases, found none")
     return dataset, folders
 
 

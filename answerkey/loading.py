@@ -26,6 +26,8 @@ from answerkey.sqlite.files import find_inside
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+    from answerkey.reward import Options
+
 KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
 _LEAST_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
@@ -44,7 +46,7 @@ class LoadedSplit:
     test_suites: Path
 
     @property
-    def folders(self) -> dict[str, Path]:
+    def folders(self) -> Options:
         """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
         return {"databases": self.databases, "test_suites": self.test_suites}
 
@@ -80,8 +82,8 @@ def load(
     """
     import pyarrow.parquet as pq
 
-    place = Path(cache) if cache else _find_cache()
-    export = _find_export(source, revision, place)
+    cache_folder = Path(cache) if cache else _find_cache()
+    export = _find_export(source, revision, cache_folder)
     table = export.folder / f"{split}.parquet"
     if not table.is_file():
         raise FileNotFoundError(
@@ -89,19 +91,19 @@ def load(
             f" {', '.join(sorted(path.name for path in export.folder.iterdir()))}"
         )
     given = dict(zip(KINDS, (databases, test_suites), strict=True))
-    found = {}
+    folders = {}
     for kind in KINDS:
         beside = export.checkout and export.checkout / "data" / kind
-        if given[kind]:
-            found[kind] = Path(given[kind])
+        if folder := given[kind]:
+            folders[kind] = Path(folder)
         elif beside and beside.is_dir():
-            found[kind] = beside
+            folders[kind] = beside
         else:
             path = export.folder / f"{kind}.parquet"
-            packed = unpack_files(path, place, max_bytes=max_bytes)
-            found[kind] = packed or export.fetch(f"data/{kind}")
+            packed = unpack_files(path, cache_folder, max_bytes=max_bytes)
+            folders[kind] = packed or export.fetch(f"data/{kind}")
     _check_size(table, pq.ParquetFile(table), max_bytes)
-    return LoadedSplit(read_rows(table), **found)
+    return LoadedSplit(read_rows(table), **folders)
 
 
 # --- where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository
@@ -170,7 +172,7 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
 
     atexit.register(clean_repos)  # its clones, which DVC's own commands remove, too
     files = DVCFileSystem(url, rev=revision or "HEAD")
-    checkout = cache / "dvc" / files.repo.get_rev()
+    checkout: Path = cache / "dvc" / files.repo.get_rev()
 
     def fetch(path: str) -> Path:
         target = checkout / path

@@ -62,7 +62,7 @@ class Dataset(NamedTuple):
 
     @property
     def questions(self) -> dict[str, Question]:
-        return self.selected | (self.others or {}) | self.answer_only
+        return {**self.selected, **(self.others or {}), **self.answer_only}
 
 
 def index(questions: Iterable[Question]) -> dict[str, Question]:

@@ -31,14 +31,18 @@ def read_rollouts(folder: Path) -> Rollouts:
     rollouts: Rollouts = {}
     for path in list_files(folder, "*.jsonl"):
         for where, record in read_lines(path):
-            question_id, model = record.get("question_id"), record.get("model", path.stem)
-            for name, value in (("question_id", question_id), ("model", model)):
-                if not isinstance(value, str):
-                    raise InputError(f"{where}: {name}: expected a text, found {value!r:.80}")
+            question_id = _read_name(where, "question_id", record.get("question_id"))
+            model = _read_name(where, "model", record.get("model", path.stem))
             of_question = rollouts.setdefault(question_id, {})
             for sql in read_samples(record, where):
                 of_question.setdefault(sql, Counter())[model] += 1
     return rollouts
+
+
+def _read_name(where: str, name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{where}: {name}: expected a text, found {value!r:.80}")
+    return value
 
 
 def choose_queries(rollouts: Rollouts) -> dict[str, list[str]]:

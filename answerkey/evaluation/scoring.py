@@ -164,39 +164,40 @@ def _make_job(
 
 def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
     """The scores of jobs; those that have rows and are wrong are executed once more for them."""
-    found: list[Explanation] = pool.run(jobs)
+    explanations: list[Explanation] = pool.run(jobs)
     outcomes = [
         {
-            "on_database": one.reward == RIGHT or one.database is not None,
-            "on_suite": one.reward == RIGHT,
-            **{name: value for name, value in asdict(one).items() if name != "reward"},
+            "on_database": explained.reward == RIGHT or explained.database is not None,
+            "on_suite": explained.reward == RIGHT,
+            **{name: value for name, value in asdict(explained).items() if name != "reward"},
         }
-        for one in found
+        for explained in explanations
     ]
     executed = {  # on the real database, then on those of the suite
-        place: [
+        job_index: [
             Job(
                 Kind.SUMMARIZE,
                 trial.path,
-                jobs[place].text,
+                jobs[job_index].text,
                 max_steps=trial.max_steps,
                 order_matters=trial.order_matters,
             )
-            for trial in list_trials(jobs[place])
+            for trial in list_trials(jobs[job_index])
         ]
-        for place, one in enumerate(found)
-        if one.database is not None or one.reason in _WITH_ROWS
+        for job_index, explained in enumerate(explanations)
+        if explained.database is not None or explained.reason in _WITH_ROWS
     }
-    summaries = iter(pool.run([job for of_place in executed.values() for job in of_place]))
-    for place, of_place in executed.items():
-        summary, *on_suite = islice(summaries, len(of_place))
+    summaries = iter(pool.run([job for on_trials in executed.values() for job in on_trials]))
+    for job_index, on_trials in executed.items():
+        summary, *on_suite = islice(summaries, len(on_trials))
         if summary is None:
             continue
-        if not outcomes[place]["on_database"]:
-            outcomes[place] |= summary._asdict()
+        if not outcomes[job_index]["on_database"]:
+            outcomes[job_index] |= summary._asdict()
         answers = [each and each.answer for each in (summary, *on_suite)]
-        outcomes[place]["meaning"] = _hash(answers)
-    return json.loads(json.dumps(outcomes, default=_spell_bytes))
+        outcomes[job_index]["meaning"] = _hash(answers)
+    written: list[dict[str, Any]] = json.loads(json.dumps(outcomes, default=_spell_bytes))
+    return written
 
 
 def _spell_bytes(value: Any) -> str:
@@ -294,7 +295,7 @@ def find_agreement(
         return None
     shortest = min(
         (score for score in scores if score.meaning == most),
-        key=lambda score: (len(score.sql), score.sql),
+        key=lambda score: (len(score.sql or ""), score.sql or ""),
     )
     rows = answer_rows(gold_answer) if shortest.rows is None else shortest.rows
     return {
@@ -303,7 +304,7 @@ def find_agreement(
         "of": len(asked),
         "sql": shortest.sql,
         "row_count": len(rows) if shortest.row_count is None else shortest.row_count,
-        "rows": [list(cut_texts(row)) for row in rows[:_ROWS_SHOWN]],
+        "rows": [list(cut_texts(tuple(row))) for row in rows[:_ROWS_SHOWN]],
     }
 
 

@@ -47,11 +47,15 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 # by what is known of them, pass@k, majority, errors, and the ranks of several systems.
 
 
+def _list_known(value: str | None) -> list[str]:
+    return [] if value is None else [value]
+
+
 BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
     "split": lambda question: [question.split],
-    "difficulty": lambda question: [question.difficulty],
-    "hardness": lambda question: [question.hardness],
-    "answer type": lambda question: [question.answer_type],
+    "difficulty": lambda question: _list_known(question.difficulty),
+    "hardness": lambda question: _list_known(question.hardness),
+    "answer type": lambda question: _list_known(question.answer_type),
     "feature": lambda question: question.features or [],  # an export does not tell them
     "database": lambda question: [question.database_name],
 }

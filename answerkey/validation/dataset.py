@@ -97,10 +97,11 @@ def validate_dataset(
 
     def classify(question: Record, facts: Facts) -> str:
         if rule.method == RANK:  # which follows from all questions, also those left out
-            return question["difficulty"]
+            difficulty: str = question["difficulty"]
+            return difficulty
         record, rate = (known.get(question["question_id"]) for known in (audit, pass_rates))
-        word = record and record["source"].get("difficulty")
-        share = rate and rate["suite"] / rate["total"]
+        word = record["source"].get("difficulty") if record else None
+        share = rate["suite"] / rate["total"] if rate else None
         return rule.classify(len(facts.tables_involved), facts.hardness, word, share)
 
     good, errors = find_well_formed(questions)
@@ -262,11 +263,13 @@ def check_answers(
         path = db_paths[question["database_name"]]
         add_others(path, question_id, audit.get(question_id, {}))
     for suite in read_jsonl(PRODUCT / SUITES):
-        question = known.get(question_id := suite["question_id"])
-        for database in suite["databases"] if question else ():
+        question_id = suite["question_id"]
+        if question_id not in known:
+            continue
+        for database in suite["databases"]:
             path = find_inside(".", database["path"])
             order = read_order(database["order_matters"], database["accepted_rows"])
-            gold_sql, answer = question["gold_sql"], database["gold_answer"]
+            gold_sql, answer = known[question_id]["gold_sql"], database["gold_answer"]
             claims[path].append((question_id, gold_sql, answer, order))
             add_others(path, question_id, database)
     for path, of_path in sorted(claims.items()):
