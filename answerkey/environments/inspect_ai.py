@@ -38,15 +38,15 @@ def text_to_sql(
     reward: options of `answerkey.reward.RewardPool`.
     """
     questions, folders = load_questions(source, split)
-    pool = RewardPool(**folders | reward)
+    pool = RewardPool(**{**folders, **reward})
     samples = [
         Sample(
-            input=found.prompt,
-            target=list_terms(found)["gold_answer"],
-            id=found.question_id,
-            metadata=list_terms(found),
+            input=question.prompt,
+            target=list_terms(question)["gold_answer"],
+            id=question.question_id,
+            metadata=list_terms(question),
         )
-        for found in questions
+        for question in questions
     ]
     return Task(
         dataset=MemoryDataset(samples, name=f"answerkey_{split}"),
@@ -90,12 +90,12 @@ def execution_match(pool: RewardPool) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         reply = state.output.completion
-        found = await asyncio.to_thread(explain_reply, pool, reply, state.metadata)
+        explained = await asyncio.to_thread(explain_reply, pool, reply, state.metadata)
         return Score(
-            value=found.reward,
+            value=explained.reward,
             answer=reply,
-            explanation=found.detail,
-            metadata={"reason": found.reason, "database": found.database},
+            explanation=explained.detail,
+            metadata={"reason": explained.reason, "database": explained.database},
         )
 
     return score

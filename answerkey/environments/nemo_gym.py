@@ -21,7 +21,7 @@ from nemo_gym.base_resources_server import (
     SimpleResourcesServer,
 )
 from nemo_gym.server_utils import SESSION_ID_KEY
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from answerkey.environments.questions import explain_reply, run_sql
 from answerkey.reward import RewardPool
@@ -45,12 +45,16 @@ class SqlRequest(BaseModel):
     sql: str
 
 
-class VerifyRequest(BaseVerifyRequest, extra="allow"):
+class VerifyRequest(BaseVerifyRequest):
     """A line with the response of the model."""
 
+    model_config = ConfigDict(extra="allow")
 
-class VerifyResponse(BaseVerifyResponse, extra="allow"):
+
+class VerifyResponse(BaseVerifyResponse):
     """The same with its reward, and why it is wrong."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class AnswerkeyServer(SimpleResourcesServer):
@@ -79,6 +83,6 @@ class AnswerkeyServer(SimpleResourcesServer):
     async def verify(self, request: Request, body: VerifyRequest) -> VerifyResponse:
         self.databases.pop(request.session[SESSION_ID_KEY], None)
         reply, columns = body.response.output_text, body.model_extra or {}
-        found = await asyncio.to_thread(explain_reply, self._pool, reply, columns)
-        why = {"reason": found.reason, "detail": found.detail}
-        return VerifyResponse(**body.model_dump() | why, reward=found.reward)
+        explained = await asyncio.to_thread(explain_reply, self._pool, reply, columns)
+        why = {"reason": explained.reason, "detail": explained.detail}
+        return VerifyResponse(**body.model_dump() | why, reward=explained.reward)

@@ -29,8 +29,9 @@ from pydantic import BaseModel, Json, JsonValue, NonNegativeInt, ValidationError
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from answerkey.base.log import spell_count
+from answerkey.dataset import Question
 from answerkey.environments.questions import explain_query, list_terms, load_questions, run_sql
-from answerkey.reward import RewardPool
+from answerkey.reward import Options, RewardPool
 
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # open at once; of those that nobody plays, the oldest is given up
@@ -268,12 +269,15 @@ def make_app(source: str | None = None, split: str = "train", **reward: Any) -> 
     FileNotFoundError if the questions, or the folder of the databases, are missing.
     """
     source = source or os.environ.get("ANSWERKEY_SOURCE")
-    found, folders = load_questions(source, split) if source else ([], {})
+    own_questions: list[Question] = []
+    folders: Options = {}
+    if source:
+        own_questions, folders = load_questions(source, split)
     questions = {
         question.question_id: {"question_text": question.prompt, **list_terms(question)}
-        for question in found
+        for question in own_questions
     }
-    pool, episodes = RewardPool(**folders | reward), Episodes()
+    pool, episodes = RewardPool(**{**folders, **reward}), Episodes()
 
     def make_environment() -> TextToSql:
         return TextToSql(pool, questions, episodes)

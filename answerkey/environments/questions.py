@@ -19,7 +19,7 @@ from answerkey.dataset import (
     read_export,
 )
 from answerkey.loading import load
-from answerkey.reward import TERMS, Explanation, RewardPool
+from answerkey.reward import TERMS, Explanation, Options, RewardPool
 
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
@@ -29,7 +29,7 @@ _SHOWN_CHARACTERS = 4000
 _THINKING = re.compile(r".*</think>", re.DOTALL)
 
 
-def load_questions(source: str, split: str) -> tuple[list[Question], dict[str, str]]:
+def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
     """Return the questions of a split with their prompts, and the folders of their databases as
     options of the reward. Raises FileNotFoundError if there is no such source or split.
 
@@ -43,7 +43,10 @@ def load_questions(source: str, split: str) -> tuple[list[Question], dict[str, s
         raise FileNotFoundError(f"No {table}: run `dvc repro export_trainers`, or `dvc pull`")
     loaded = load(source, split=split)
     questions = list(make_questions(loaded.questions, split=split))
-    return questions, {name: str(folder) for name, folder in loaded.folders.items()}
+    return questions, {
+        "databases": str(loaded.databases),
+        "test_suites": str(loaded.test_suites),
+    }
 
 
 def list_terms(question: Question) -> dict[str, Any]:

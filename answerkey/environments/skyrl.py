@@ -63,9 +63,11 @@ class AnswerkeyEnvironment(BaseTextEnv):
             shown = [{"role": "user", "content": content}]
             return BaseTextEnvStepOutput(observations=shown, reward=0.0, done=False, metadata={})
         sql = extract_sql(action if solution is None else solution) or solution
-        found = explain_query(self.pool, sql, self.columns)
-        why = {"reason": found.reason, "detail": found.detail}
-        return BaseTextEnvStepOutput(observations=[], reward=found.reward, done=True, metadata=why)
+        explained = explain_query(self.pool, sql, self.columns)
+        why = {"reason": explained.reason, "detail": explained.detail}
+        return BaseTextEnvStepOutput(
+            observations=[], reward=explained.reward, done=True, metadata=why
+        )
 
 
 if NAME not in registry:

@@ -33,8 +33,13 @@ from answerkey.sqlite.files import find_inside
 TEMPLATES = Path(__file__).parent / "harbor"
 # What `answerkey.reward` imports; all else is of the standard library.
 _OF_REWARD = (
-    *("__init__.py", "base/__init__.py", "base/errors.py", "base/kinds.py", "reward.py"),
-    *("scoring", "sqlite"),
+    "__init__.py",
+    "base/__init__.py",
+    "base/errors.py",
+    "base/kinds.py",
+    "reward.py",
+    "scoring",
+    "sqlite",
 )
 _TOOL = {
     "type": "function",
@@ -82,9 +87,9 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
         InputError: on a path of a database that leaves the folder of its kind.
     """
     name = question.database_name
-    database, suites = f"{name}/{name}.sqlite", Path(pool.find_suites_folder())
-    suite = ["/".join(Path(one["path"]).parts[-2:]) for one in question.test_suite or ()]
-    files = {database: find_inside(pool.find_folder(), database)}
+    real, suites = f"{name}/{name}.sqlite", Path(pool.find_suites_folder())
+    suite = ["/".join(Path(database["path"]).parts[-2:]) for database in question.test_suite or ()]
+    files = {real: find_inside(pool.find_folder(), real)}
     files |= {path: find_inside(suites, path) for path in suite}
     shutil.copytree(TEMPLATES, folder)
     config = folder / "task.toml"
@@ -101,7 +106,7 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
     after = instruction.read_text(encoding="utf-8")
     instruction.write_text(f"{question.prompt}{after}", encoding="utf-8")
     (folder / "solution/gold.sql").write_bytes(question.gold_sql.encode())
-    shutil.copy(files[database], folder / "environment/database.sqlite")
+    shutil.copy(files[real], folder / "environment/database.sqlite")
     for path, file in files.items():
         target = folder / "tests/databases" / path
         target.parent.mkdir(parents=True, exist_ok=True)

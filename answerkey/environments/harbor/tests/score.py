@@ -14,12 +14,12 @@ def main(answer: Path, folder: Path) -> None:
     """Score the answer, fenced or not; a missing one is 0.0."""
     text = answer.read_bytes().decode(errors="replace") if answer.is_file() else ""
     question = json.loads((HERE / "question.json").read_text(encoding="utf-8"))
-    databases = {"databases": HERE / "databases", "test_suites": HERE / "databases"}
-    with RewardPool(workers=1, **databases) as pool:
-        found = pool.explain_score(extract_sql(text) or text, **question)
+    databases = HERE / "databases"
+    with RewardPool(workers=1, databases=databases, test_suites=databases) as pool:
+        explained = pool.explain_score(extract_sql(text) or text, **question)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "reward.txt").write_text(str(found.reward), encoding="utf-8")
-    print(found.reason or "right", found.detail)
+    (folder / "reward.txt").write_text(str(explained.reward), encoding="utf-8")
+    print(explained.reason or "right", explained.detail)
 
 
 if __name__ == "__main__":
