@@ -128,8 +128,8 @@ def test_import_loads_the_standard_library_and_few_modules_alone():
     }
     assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
     others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
-    base = {"answerkey.base", "answerkey.base.errors", "answerkey.base.kinds"}
-    assert others == {"answerkey", "answerkey.reward"} | base
+    base = {f"answerkey.base.{name}" for name in ("errors", "kinds", "reasons")}
+    assert others == {"answerkey", "answerkey.base", "answerkey.reward"} | base
 
 
 def test_values_of_numpy_are_sent_to_workers_as_those_of_python(ships):

@@ -37,6 +37,7 @@ _OF_REWARD = (
     "base/__init__.py",
     "base/errors.py",
     "base/kinds.py",
+    "base/reasons.py",
     "reward.py",
     "scoring",
     "sqlite",
