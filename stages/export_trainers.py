@@ -13,7 +13,7 @@ from answerkey.base.records import read_jsonl, write_json
 from answerkey.base.stage import run_stage
 from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
 from answerkey.exports.questions_db import write_questions_db
-from answerkey.exports.trainers import OPENENV, TABLES, write_formats
+from answerkey.exports.trainers import FORMATS, write_formats
 from answerkey.sections.whole_file import Params, read_params
 
 PRODUCT = Path("data/questions")
@@ -46,7 +46,7 @@ def main(params: Params) -> None:
         )
     write_json(LENGTHS, lengths.summarize())
     splits = ", ".join(f"{split} {count}" for split, count in counts.items())
-    formats = len([*TABLES, OPENENV, BROWSABLE])
+    formats = len([*FORMATS, BROWSABLE])
     log.info(f"{spell_count(sum(counts.values()), 'question')} in {formats} formats: {splits}")
 
 

@@ -19,7 +19,7 @@ from jinja2 import Template
 
 from answerkey.dataset import MAX_TABLE_BYTES
 from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXTS, PackedFiles
-from answerkey.exports.parquet_files import WrittenFile
+from answerkey.exports.row_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
 
 Record = dict[str, Any]

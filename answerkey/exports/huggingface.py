@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from answerkey.base.records import SPLITS, read_database_hashes, read_json, read_jsonl
 from answerkey.dataset import SUITES, Question, list_reward_terms, read_product
-from answerkey.exports.parquet_files import Table, WrittenFile, write_tables
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
+from answerkey.exports.row_files import Table, WrittenFile, write_files
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 
@@ -121,7 +121,7 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
     for split in SPLITS:
         examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")
         path = out / f"{split}.parquet"
-        if file := write_tables(examples, {path: table}).get(path):
+        if file := write_files(examples, {path: table}).get(path):
             written[split] = file
     return written
 
@@ -172,7 +172,7 @@ def write_packed_files(
         rows = _read_files(kind, files, hashes[kind], has_content=has_content)
         path = out / f"{kind}.parquet"
         table = Table(make_schema(PACKED_COLUMNS[kind]), lambda row: row)
-        if written := write_tables(rows, {path: table}, group_rows=1 if kind == DATABASES else 100):
+        if written := write_files(rows, {path: table}, group_rows=1 if kind == DATABASES else 100):
             packed[kind] = PackedFiles(written[path], total, has_content)
     return packed
 

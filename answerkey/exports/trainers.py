@@ -17,28 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 from jinja2 import Template
 
-from answerkey.base.records import SPLITS, TRAIN, encode_json, replace_file, replace_folder
+from answerkey.base.records import SPLITS, TRAIN, replace_folder
 from answerkey.dataset import is_below, read_product
-from answerkey.exports.parquet_files import Table, write_tables
-from answerkey.exports.prompts import KNOWN, PromptExample, make_completion, make_prompt_examples
-
-TEXT = pa.string()
-CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
-# What is known of a question; the last of it are JSON text, or null.
-FACTS = {
-    **dict.fromkeys(KNOWN, TEXT),
-    "order_matters": pa.bool_(),
-    "max_steps": pa.int64(),
-    "rule": TEXT,
-    **dict.fromkeys(("accepted_rows", "other_answers", "test_suite", "database_sha256"), TEXT),
-}
-EXTRA_INFO = pa.struct({"split": TEXT, "index": pa.int64(), **FACTS})
+from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT
+from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
+from answerkey.exports.row_files import Format, Lines, Table, write_files
 
 
 def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> Table:
@@ -84,22 +74,7 @@ def _make_messages(example: PromptExample) -> dict[str, Any]:
     }
 
 
-MESSAGES = "trl/messages"
-# Formats that are a Parquet file a split, by their folders.
-TABLES: dict[str, Table] = {
-    "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
-    "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
-    "trl/prompt_completion": Table(
-        pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
-        _make_prompt_completion,
-    ),
-    MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
-}
-OPENENV = "openenv"
-FOLDERS = sorted({name.partition("/")[0] for name in (*TABLES, OPENENV)})
-
-
-def make_reset(example: PromptExample) -> dict[str, Any]:
+def _make_reset(example: PromptExample) -> dict[str, Any]:
     """The fields of a reset in OpenEnv, of which some are JSON text, so that tables can hold them.
 
     The policy never sees them: the answer key stays with the environment.
@@ -116,6 +91,21 @@ def make_reset(example: PromptExample) -> dict[str, Any]:
         "difficulty": question.difficulty,
         "split": question.split,
     }
+
+
+MESSAGES = "trl/messages"
+# What there is a file a split of, by its folder.
+FORMATS: dict[str, Format] = {
+    "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
+    "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
+    "trl/prompt_completion": Table(
+        pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
+        _make_prompt_completion,
+    ),
+    MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
+    "openenv": Lines(_make_reset),
+}
+FOLDERS = sorted({name.partition("/")[0] for name in FORMATS})
 
 
 def write_formats(
@@ -142,9 +132,9 @@ def write_formats(
         question = example.question
         return question.split != TRAIN or not is_below(question.suite_score, min_mutation_score)
 
-    tables = {
-        name: table if name == MESSAGES else table._replace(takes=takes)
-        for name, table in TABLES.items()
+    formats = {
+        name: format_ if name == MESSAGES else replace(format_, takes=takes)
+        for name, format_ in FORMATS.items()
     }
     counts = {}
     with ExitStack() as stack:
@@ -153,27 +143,12 @@ def write_formats(
             questions = read_product(product, split)
             examples = make_prompt_examples(questions, template, databases, **options)
             paths = {}
-            for name, table in tables.items():
+            for name, format_ in formats.items():
                 top, _, below = name.partition("/")
-                paths[tops[top] / below / f"{split}.parquet"] = table
-            lines = tops[OPENENV] / f"{split}.jsonl"
-            with replace_file(lines) as file:
-                resets = _write_resets(file, takes)
-                written = write_tables(_watch(examples, resets, *watchers), paths)
-            counts[split] = max((table.rows for table in written.values()), default=0)
-            if not lines.stat().st_size:
-                lines.unlink()
+                paths[tops[top] / below / f"{split}{format_.suffix}"] = format_
+            written = write_files(_watch(examples, *watchers), paths)
+            counts[split] = max((file.rows for file in written.values()), default=0)
     return counts
-
-
-def _write_resets(
-    file: BinaryIO, takes: Callable[[PromptExample], bool]
-) -> Callable[[PromptExample], None]:
-    def write(example: PromptExample) -> None:
-        if takes(example):
-            file.write(encode_json(make_reset(example)) + b"\n")
-
-    return write
 
 
 def _watch(

@@ -15,8 +15,8 @@ from huggingface_hub import DatasetCard
 
 from answerkey.exports.card import CardFacts, make_card, make_croissant, make_front_matter
 from answerkey.exports.huggingface import COLUMNS, DATABASES, TEST_SUITES, PackedFiles, make_schema
-from answerkey.exports.parquet_files import WrittenFile
 from answerkey.exports.prompts import read_template
+from answerkey.exports.row_files import WrittenFile
 from tests.shared.paths import ROOT
 
 METRICS = {

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from answerkey.exports.columns import FACTS
 from answerkey.flags import FLAGS
 from tests.shared.bird_world import RESORTS
 from tests.shared.checkout import make_checkout, run
@@ -102,7 +103,7 @@ def test_added_probe_and_export_go_through_every_stage(finished: Path, tmp_path:
     ]
     product = json.loads((folder / "data/questions/questions_eval.json").read_text("utf-8"))
     table = parquet.read_table(folder / "data/exports/alpaca/eval.parquet")
-    assert table.column_names == ["instruction", "input", "output"]
+    assert table.column_names == ["instruction", "input", "output", *FACTS]
     assert table["output"].to_pylist() == [question["gold_sql"] for question in product]
 
 

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.records import hash_file, write_jsonl
+from answerkey.base.records import hash_file
 from answerkey.dataset import Question
-from answerkey.exports.parquet_files import write_tables
 from answerkey.exports.prompts import PromptExample
-from answerkey.exports.trainers import TABLES, make_reset
+from answerkey.exports.row_files import write_files
+from answerkey.exports.trainers import FORMATS
 from answerkey.reward import score_completions
 from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
@@ -56,15 +56,13 @@ class QuestionWorld:
         suite = make_database(folder / "data/test_suites/harbour/harbour.00.sqlite", OTHER_ROWS)
         examples = [self._make_example(index, suite) for index in range(COUNT)]
         exports = folder / "data/exports"
-        tables = {
-            exports / name / "train.parquet": TABLES[name]
-            for name in ("trl/prompt_completion", "skyrl")
+        formats = {
+            exports / name / f"train{FORMATS[name].suffix}": FORMATS[name]
+            for name in ("trl/prompt_completion", "skyrl", "openenv")
         }
-        for path in [*tables, exports / "openenv/train.jsonl"]:
+        for path in formats:
             path.parent.mkdir(parents=True)
-        write_tables(examples, tables)
-        resets = (make_reset(found) for found in examples)
-        write_jsonl(exports / "openenv/train.jsonl", resets)
+        write_files(examples, formats)
         self.examples = examples
         self.replies = [self._make_reply(index) for index in range(COUNT)]
 

@@ -1,6 +1,9 @@
-"""Parquet files of a schema: the same rows give the same bytes.
+"""Files of rows, Parquet or JSON Lines: the same rows give the same bytes.
 
-Arrow reads the rows as JSON: it refuses the number 1 in a column of text, of which
+Each kind of file is a class: it says what a row holds of a question, and writes rows. Another kind
+is one more class.
+
+For Parquet, Arrow reads the rows as JSON: it refuses the number 1 in a column of text, of which
 `Dataset.from_list` would make "1", and imports no pandas, as it does to read Python's objects. It
 packs the files with zstd, where `Dataset.to_parquet` knows only snappy, with which prompts take
 three times as much.
@@ -9,29 +12,63 @@ three times as much.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import json
 
-from answerkey.base.records import encode_compactly, hash_file, replace_file
+from answerkey.base.records import encode_compactly, encode_json, hash_file, replace_file
 
 _GROUP_ROWS = 5000
 
 
-class Table(NamedTuple):
-    """What a file holds: the types of its columns, the row that it has of a question, and whether
-    it has one."""
+Row = dict[str, Any]
+WriteRows = Callable[[list[Row]], int]  # it returns how many bytes they take in memory
+
+
+@dataclass(frozen=True)
+class Table:
+    """A Parquet file: the types of its columns, the row that it has of a question, and whether it
+    has one."""
 
     schema: pa.Schema
-    make_row: Callable[[Any], dict[str, Any]]
+    make_row: Callable[[Any], Row]
     takes: Callable[[Any], bool] = lambda _: True
+    suffix: ClassVar[str] = ".parquet"
+
+    @contextmanager
+    def open(self, file: BinaryIO) -> Iterator[WriteRows]:
+        with pq.ParquetWriter(file, self.schema, compression="zstd") as writer:
+
+            def write(rows: list[Row]) -> int:
+                table = _make_rows(rows, self.schema)
+                writer.write_table(table)
+                return table.nbytes
+
+            yield write
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A file of JSON Lines: the object that it has of a question, and whether it has one."""
+
+    make_row: Callable[[Any], Row]
+    takes: Callable[[Any], bool] = lambda _: True
+    suffix: ClassVar[str] = ".jsonl"
+
+    @contextmanager
+    def open(self, file: BinaryIO) -> Iterator[WriteRows]:
+        yield lambda rows: file.write(b"".join(encode_json(row) + b"\n" for row in rows))
+
+
+Format = Table | Lines
 
 
 class WrittenFile(NamedTuple):
@@ -43,12 +80,12 @@ class WrittenFile(NamedTuple):
     sha256: str
 
 
-def write_tables(
-    questions: Iterable[Any], tables: Mapping[Path, Table], *, group_rows: int = _GROUP_ROWS
+def write_files(
+    questions: Iterable[Any], formats: Mapping[Path, Format], *, group_rows: int = _GROUP_ROWS
 ) -> dict[Path, WrittenFile]:
-    """Write the tables of the same questions, of which `group_rows` are held at a time.
+    """Write the files of the same questions, of which `group_rows` are held at a time.
 
-    Without a question that a table takes there is no file, since readers fail on one without rows.
+    Without a question that a format takes there is no file, since readers fail on one without rows.
 
     Raises:
         pyarrow.ArrowException: on a value of another type than its column.
@@ -57,21 +94,18 @@ def write_tables(
     group = list(islice(remaining, group_rows))
     if not group:
         return {}
-    rows, sizes = (dict.fromkeys(tables, 0) for _ in range(2))
+    rows, sizes = (dict.fromkeys(formats, 0) for _ in range(2))
     with ExitStack() as stack:
-        writers = {}
-        for path, table in tables.items():
+        writers: dict[Path, WriteRows] = {}
+        for path, format_ in formats.items():
             file = stack.enter_context(replace_file(path))
-            writer = pq.ParquetWriter(file, table.schema, compression="zstd")
-            writers[path] = stack.enter_context(writer)
+            writers[path] = stack.enter_context(format_.open(file))
         while group:
-            for path, table in tables.items():
-                taken = [table.make_row(one) for one in group if table.takes(one)]
+            for path, format_ in formats.items():
+                taken = [format_.make_row(one) for one in group if format_.takes(one)]
                 if taken:
-                    made = _make_rows(taken, table.schema)
-                    writers[path].write_table(made)
+                    sizes[path] += writers[path](taken)
                     rows[path] += len(taken)
-                    sizes[path] += made.nbytes
             group = list(islice(remaining, group_rows))
     for path in [path for path, count in rows.items() if not count]:
         path.unlink()
@@ -82,7 +116,7 @@ def write_tables(
     }
 
 
-def _make_rows(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+def _make_rows(rows: list[Row], schema: pa.Schema) -> pa.Table:
     """The rows in Arrow's memory. Files, which are no JSON, are put beside what it reads."""
     files = [field for field in schema if field.type == pa.binary()]
     contents = [[row.pop(field.name) for row in rows] for field in files]

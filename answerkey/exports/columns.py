@@ -1,0 +1,19 @@
+"""Columns that tables of trainers share. They need no trainer: every export may use them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from answerkey.exports.prompts import KNOWN
+
+TEXT = pa.string()
+CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
+# What is known of a question: `PromptExample.facts`. The last of it are JSON text, or null.
+FACTS = {
+    **dict.fromkeys(KNOWN, TEXT),
+    "order_matters": pa.bool_(),
+    "max_steps": pa.int64(),
+    "rule": TEXT,
+    **dict.fromkeys(("accepted_rows", "other_answers", "test_suite", "database_sha256"), TEXT),
+}
+EXTRA_INFO = pa.struct({"split": TEXT, "index": pa.int64(), **FACTS})
