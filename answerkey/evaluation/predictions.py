@@ -85,7 +85,7 @@ def read_dataset(folder: Path) -> Dataset:
         index(question for split in SPLITS for question in read_product(folder, split)),
         index(read_not_selected(selection)) if is_kept else None,
         index(read_answer_only(excluded)),
-        {one["question_id"]: one["reason"] for one in excluded},
+        {record["question_id"]: record["reason"] for record in excluded},
         {corpus: known["rows"] for corpus, known in corpora.items()},
     )
 
@@ -111,25 +111,29 @@ def read_predictions(
         pairs = _read_lines(path)
     else:
         pairs = _read_in_order(path, dataset, source_file)
-    questions, found = dataset.questions, []
+    questions = dataset.questions
+    predictions: list[Prediction] = []
     samples: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     for question_id, sql in pairs:
         if question_id not in questions:
             left_out[dataset.excluded.get(question_id, UNKNOWN)] += 1
             continue
-        found.append(Prediction(question_id, samples[question_id], sql))
+        predictions.append(Prediction(question_id, samples[question_id], sql))
         samples[question_id] += 1
-    if not found:
+    if not predictions:
         raise InputError(f"{path}: no prediction for a question of {dataset.name}")
-    fenced = sum(one.sql is not None and bool(explain_fence(one.sql)) for one in found)
-    if 2 * fenced >= len(found):
+    fenced = sum(
+        prediction.sql is not None and bool(explain_fence(prediction.sql))
+        for prediction in predictions
+    )
+    if 2 * fenced >= len(predictions):
         print(
-            f"{path}: {fenced:,} of {len(found):,} predictions stand in fences (```sql), which"
-            ' SQLite refuses: name them "completion" in JSON Lines',
+            f"{path}: {fenced:,} of {len(predictions):,} predictions stand in fences (```sql),"
+            ' which SQLite refuses: name them "completion" in JSON Lines',
             file=sys.stderr,
         )
-    return found, dict(sorted(left_out.items()))
+    return predictions, dict(sorted(left_out.items()))
 
 
 def _read_lines(path: Path) -> Iterator[tuple[str, str | None]]:
@@ -167,7 +171,7 @@ def _read_in_order(
                 f"{path}: expected {spell_count(count, 'line', ',')}, one for each question of"
                 f" {file} of corpus {corpus}, found {len(lines) - (not lines[-1]):,}"
             )
-        databases = {one.database_name for one in dataset.questions.values()}
+        databases = {question.database_name for question in dataset.questions.values()}
         found = _cut_databases(lines, asked, databases)
     for place, (sql, database) in sorted(found.items()):
         question = asked.get(place)

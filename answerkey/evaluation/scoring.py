@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.log import show_progress
-from answerkey.dataset import Question, Record, list_reward_terms
+from answerkey.dataset import PassRate, Question, Record, list_reward_terms
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
 from answerkey.scoring.pool import Pool
@@ -120,7 +120,7 @@ def score_predictions(
     keys = [_hash(code, job._asdict()) for job in jobs]
     kept = journal.read_bytes() if journal.is_file() else b""
     known = _read_journal(kept)
-    waiting = [place for place, key in enumerate(keys) if key not in known]
+    waiting = [job_index for job_index, key in enumerate(keys) if key not in known]
     journal.parent.mkdir(parents=True, exist_ok=True)
     with (
         Pool(workers) as pool,
@@ -131,14 +131,14 @@ def score_predictions(
         if kept and not kept.endswith(b"\n"):
             print(file=file)  # behind a line that a killed run did not finish
         for start in range(0, len(waiting), _AT_ONCE):
-            places = waiting[start : start + _AT_ONCE]
-            for place, outcome in zip(
-                places, _explain(pool, [jobs[place] for place in places]), strict=True
-            ):
-                known[keys[place]] = outcome
-                print(json.dumps({"key": keys[place], **outcome}), file=file)
+            chosen = waiting[start : start + _AT_ONCE]
+            outcomes = _explain(pool, [jobs[job_index] for job_index in chosen])
+            for job_index, outcome in zip(chosen, outcomes, strict=True):
+                key = keys[job_index]
+                known[key] = outcome
+                print(json.dumps({"key": key, **outcome}), file=file)
             file.flush()
-            advance(len(places))
+            advance(len(chosen))
     return [
         Score(prediction.question_id, prediction.sample, prediction.sql, **known[key])
         for prediction, key in zip(predictions, keys, strict=True)
@@ -247,9 +247,9 @@ def score_rollouts(
     """
     known = {question.question_id: question for question in questions}
     predictions = [
-        Prediction(question_id, place, sql)
+        Prediction(question_id, sample_index, sql)
         for question_id in known
-        for place, sql in enumerate(rollouts[question_id])
+        for sample_index, sql in enumerate(rollouts[question_id])
     ]
     scores: dict[str, list[Score]] = {question_id: [] for question_id in known}
     for score in score_predictions(predictions, known, folders, journal=journal, workers=workers):
@@ -257,9 +257,10 @@ def score_rollouts(
     rates = []
     for question_id, of_question in scores.items():
         samples, gold_answer = rollouts[question_id], known[question_id].gold_answer
-        rates.append({"question_id": question_id, **count_right(samples, of_question)})
+        rate = count_right(samples, of_question)
         if (agreement := find_agreement(samples, of_question, gold_answer)) is not None:
-            rates[-1]["agreement"] = agreement
+            rate["agreement"] = agreement
+        rates.append({"question_id": question_id, **rate})
     return rates
 
 
@@ -308,7 +309,7 @@ def find_agreement(
     }
 
 
-def count_right(samples: Mapping[str | None, Counter[str]], scores: Sequence[Score]) -> Record:
+def count_right(samples: Mapping[str | None, Counter[str]], scores: Sequence[Score]) -> PassRate:
     """How many samples there are, how many are right on the database, and on the test suite as
     well; and the same of each model, by name.
 
@@ -322,11 +323,16 @@ def count_right(samples: Mapping[str | None, Counter[str]], scores: Sequence[Sco
         total.update(models)
         database.update(models if score.on_database else ())
         suite.update(models if score.on_suite else ())
-    by_count = {"total": total, "database": database, "suite": suite}
     return {
-        **{name: counts.total() for name, counts in by_count.items()},
+        "total": total.total(),
+        "database": database.total(),
+        "suite": suite.total(),
         "models": {
-            model: {name: counts[model] for name, counts in by_count.items()}
+            model: {
+                "total": total[model],
+                "database": database[model],
+                "suite": suite[model],
+            }
             for model in sorted(total)
         },
     }

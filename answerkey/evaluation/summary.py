@@ -77,13 +77,13 @@ def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> l
     samples: defaultdict[str, list[Score]] = defaultdict(list)
     for score in scores:
         samples[score.question_id].append(score)
-    found = []
+    results = []
     for question in questions:
         own = samples[question.question_id]
-        rights = [(one.on_database, one.on_suite) for one in own] or [(False, False)]
+        rights = [(score.on_database, score.on_suite) for score in own] or [(False, False)]
         shares = (sum(column) / len(rights) for column in zip(*rights, strict=True))
-        found.append(Result(question, own, *shares))
-    return found
+        results.append(Result(question, own, *shares))
+    return results
 
 
 def summarize(results: list[Result]) -> Record:
@@ -206,31 +206,33 @@ def _measure_samples(results: list[Result]) -> Record | None:
     chosen = [choose_majority(result.scores) for result in results]
     passes, majority = {}, {}
     for place in _PLACES:
-        rights = [sum(getattr(one, f"on_{place}") for one in result.scores) for result in results]
+        rights = [
+            sum(getattr(score, f"on_{place}") for score in result.scores) for result in results
+        ]
         pairs = list(zip(counts, rights, strict=True))
         passes[place] = {
             str(k): fmean(pass_at_k(count, right, k) for count, right in pairs)
             for k in (2**power for power in range(fewest.bit_length()))
         }
-        majority[place] = fmean(getattr(one, f"on_{place}") for one in chosen)
+        majority[place] = fmean(getattr(score, f"on_{place}") for score in chosen)
     return {"fewest": fewest, "pass_at_k": passes, "majority": majority}
 
 
 def choose_majority(scores: list[Score]) -> Score:
     """The first of the samples whose rows most samples have; those without rows have no vote,
     unless none has any."""
-    voters = [one for one in scores if one.on_database or one.answer is not None] or scores
-    votes = Counter(one.on_database or one.answer for one in voters)
+    voters = [score for score in scores if score.on_database or score.answer is not None] or scores
+    votes = Counter(score.on_database or score.answer for score in voters)
     most = max(votes.values())
-    return next(one for one in voters if votes[one.on_database or one.answer] == most)
+    return next(score for score in voters if votes[score.on_database or score.answer] == most)
 
 
 def _count_errors(results: list[Result]) -> dict[str, Record]:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
-        for one in result.scores:
-            if one.reason is not None:
-                counts[one.reason]["count"] += 1
-                counts[one.reason]["on_suite_only"] += one.on_database
+        for score in result.scores:
+            if score.reason is not None:
+                counts[score.reason]["count"] += 1
+                counts[score.reason]["on_suite_only"] += score.on_database
     ranked = sorted(counts.items(), key=lambda item: (-item[1]["count"], item[0]))
     return {reason: dict(count) for reason, count in ranked}
