@@ -27,9 +27,9 @@ from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, read_schema
-from answerkey.suites.constants import Conditions, list_conditions
-from answerkey.suites.fuzzer import fill_rows
-from answerkey.suites.rows import Rows, read_rows, serialize_rows
+from answerkey.variants.constants import Conditions, list_conditions
+from answerkey.variants.fuzzer import fill_rows
+from answerkey.variants.rows import Rows, read_rows, serialize_rows
 
 _NOT_COPIED = (
     "SELECT 1 FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow')"

@@ -31,15 +31,6 @@ from answerkey.sqlite.answers import Order, shape_answer, write_order
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, decode_schema
-from answerkey.suites.constants import (
-    Conditions,
-    Rowids,
-    list_conditions,
-    list_constants,
-    list_witnesses,
-)
-from answerkey.suites.fuzzer import make_variant
-from answerkey.suites.keys import find_key_facts
 from answerkey.suites.questions import (
     BY_HEART,
     Asked,
@@ -54,8 +45,17 @@ from answerkey.suites.questions import (
     is_void,
     read_questions,
 )
-from answerkey.suites.rows import Rows, read_rows, serialize_rows
 from answerkey.suites.trees import Change
+from answerkey.variants.constants import (
+    Conditions,
+    Rowids,
+    list_conditions,
+    list_constants,
+    list_witnesses,
+)
+from answerkey.variants.fuzzer import make_variant
+from answerkey.variants.keys import find_key_facts
+from answerkey.variants.rows import Rows, read_rows, serialize_rows
 
 # Cover: few databases for many neighbors.
 

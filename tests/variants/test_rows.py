@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.suites.rows import read_rows, serialize_rows
+from answerkey.variants.rows import read_rows, serialize_rows
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
-from tests.suites.world import ask, read_world
+from tests.variants.world import ask, read_world
 
 WORLD = """
 CREATE TABLE "a ""b" (id INTEGER PRIMARY KEY AUTOINCREMENT, "from" REAL, twice AS ("from" * 2));
@@ -112,10 +112,10 @@ def test_rows_too_large_for_a_small_database_are_left_out(tmp_path: Path) -> Non
 _MAKE_ALL = """
 import hashlib, sys
 from pathlib import Path
-from answerkey.suites.rows import serialize_rows
-from answerkey.suites.fuzzer import RECIPES, make_variant
-from answerkey.suites.keys import find_key_facts
-from answerkey.suites.rows import read_rows
+from answerkey.variants.rows import serialize_rows
+from answerkey.variants.fuzzer import RECIPES, make_variant
+from answerkey.variants.keys import find_key_facts
+from answerkey.variants.rows import read_rows
 constants = [("person", 3, "p"), ("trip", 1, 7)]
 rows = read_rows(Path(sys.argv[1]), max_rows=60)
 for recipe in RECIPES:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from answerkey.sqlite.schema import Column
-from answerkey.suites.facts import ColumnFacts
-from answerkey.suites.fuzzer import RECIPES
-from answerkey.suites.keys import DANGLING, KeyFacts, find_key_facts
 from answerkey.suites.questions import write_by_heart
-from answerkey.suites.rows import Rows
-from tests.suites.world import ask, make_variant, read_world
+from answerkey.variants.facts import ColumnFacts
+from answerkey.variants.fuzzer import RECIPES
+from answerkey.variants.keys import DANGLING, KeyFacts, find_key_facts
+from answerkey.variants.rows import Rows
+from tests.variants.world import ask, make_variant, read_world
 
 
 def describe(folder: Path, sql: str) -> tuple[list[str], list[str]]:

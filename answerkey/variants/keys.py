@@ -24,8 +24,8 @@ from typing import Any
 from answerkey.sql.keys import has_id_name, join_name, list_names
 from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import affinity, fold_name
-from answerkey.suites.facts import DANGLING, MANY, Facts, find_facts
-from answerkey.suites.rows import (
+from answerkey.variants.facts import DANGLING, MANY, Facts, find_facts
+from answerkey.variants.rows import (
     Reference,
     Row,
     Rows,

@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from answerkey.sqlite.schema import quote_name
-from answerkey.suites.constants import Conditions, Constant, invent_value, make_new
-from answerkey.suites.facts import (
+from answerkey.variants.constants import Conditions, Constant, invent_value, make_new
+from answerkey.variants.facts import (
     DANGLING,
     MANY,
     Copied,
@@ -26,8 +26,8 @@ from answerkey.suites.facts import (
     compute,
     mirror_row,
 )
-from answerkey.suites.keys import KeyFacts, Link, make_fold
-from answerkey.suites.rows import Reference, Row, Rows, TableRows
+from answerkey.variants.keys import KeyFacts, Link, make_fold
+from answerkey.variants.rows import Reference, Row, Rows, TableRows
 
 
 class DraftRow:

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.sqlite.schema import quote_name
-from answerkey.suites.constants import Conditions
-from answerkey.suites.fuzzer import RECIPES
-from answerkey.suites.keys import find_key_facts
-from answerkey.suites.rows import Rows, read_rows
-from tests.suites.world import ask, make_variant, open_rows, read_world
+from answerkey.variants.constants import Conditions
+from answerkey.variants.fuzzer import RECIPES
+from answerkey.variants.keys import find_key_facts
+from answerkey.variants.rows import Rows, read_rows
+from tests.variants.world import ask, make_variant, open_rows, read_world
 
 SHIPS = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL);

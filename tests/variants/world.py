@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from answerkey.suites import fuzzer
-from answerkey.suites.keys import find_key_facts
-from answerkey.suites.rows import Rows, read_rows, serialize_rows
+from answerkey.variants import fuzzer
+from answerkey.variants.keys import find_key_facts
+from answerkey.variants.rows import Rows, read_rows, serialize_rows
 from tests.shared.databases import make_database
 
 

@@ -10,7 +10,7 @@ import pytest
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
-from answerkey.suites.constants import Conditions, list_conditions, list_constants
+from answerkey.variants.constants import Conditions, list_conditions, list_constants
 
 SHIPS = """
 CREATE TABLE port (name TEXT PRIMARY KEY, mayor TEXT);

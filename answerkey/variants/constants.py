@@ -21,7 +21,7 @@ from answerkey.sql.query_tree import (
 )
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Table, affinity
-from answerkey.suites.rows import find_positions
+from answerkey.variants.rows import find_positions
 
 _LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")
 _DIGITS = re.compile(r"[0-9]{1,18}")  # of a number that SQLite holds as an integer

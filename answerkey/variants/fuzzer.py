@@ -14,8 +14,8 @@ from random import Random
 from typing import Any
 
 from answerkey.base.records import hash_value
-from answerkey.suites.constants import Conditions, Constant, Slot, list_near, make_new
-from answerkey.suites.draft import (
+from answerkey.variants.constants import Conditions, Constant, Slot, list_near, make_new
+from answerkey.variants.draft import (
     Draft,
     DraftRow,
     choose_rows,
@@ -24,8 +24,8 @@ from answerkey.suites.draft import (
     settle,
     sort_children_first,
 )
-from answerkey.suites.keys import KeyFacts, find_key_facts
-from answerkey.suites.rows import Reference, Rows, open_empty
+from answerkey.variants.keys import KeyFacts, find_key_facts
+from answerkey.variants.rows import Reference, Rows, open_empty
 
 _FEW = 4  # values of a skewed column
 

@@ -17,8 +17,8 @@ from math import isclose, log
 from typing import Any, NamedTuple
 
 from answerkey.sqlite.schema import Column, affinity
-from answerkey.suites.constants import read_number
-from answerkey.suites.rows import Reference, Row, Rows, TableRows
+from answerkey.variants.constants import read_number
+from answerkey.variants.rows import Reference, Row, Rows, TableRows
 
 MANY = 20
 _FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one

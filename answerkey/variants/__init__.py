@@ -1,0 +1,1 @@
+"""Variants: databases with other rows, under all rules that hold in a real one."""
