@@ -90,7 +90,7 @@ def write_json(path: Path, value: Any) -> None:
         file.write(encode_json(value, indent=2) + b"\n")
 
 
-def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> int:
+def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
     """Write one record a line as they come; the number of records."""
     count = 0
     with replace_file(path) as file:

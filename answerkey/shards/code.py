@@ -9,10 +9,9 @@ themselves, and `shards`, which only distributes the work.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from types import FunctionType
 
 from answerkey.base.records import hash_value
 
@@ -24,7 +23,7 @@ _DECIDE_NOTHING = ("answerkey.sections.", "answerkey.shards.")
 Code = dict[str, tuple[ast.stmt, ...]]  # the statements that count, by module
 
 
-def hash_code(function: FunctionType) -> str:
+def hash_code(function: Callable[..., object]) -> str:
     """sha256 of the code that a function of a stage or of the library runs."""
     module = function.__module__
     if module == "__main__":  # a stage, which Python runs

@@ -65,7 +65,7 @@ class ShardDirectory:
         known, path = self._identities.get(name), self.shard_path(name)
         return known is not None and path.is_file() and known == _identify(path, key)
 
-    def write_shard(self, name: str, key: str, records: Iterable[dict[str, Any]]) -> None:
+    def write_shard(self, name: str, key: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write a shard and note what it was made from."""
         path = self.shard_path(name)
         write_jsonl(path, records)

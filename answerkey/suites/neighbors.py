@@ -37,7 +37,7 @@ from answerkey.suites.trees import (
 )
 
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
-_MOST = 2
+_MAX_COUNTED_PER_COUNT = 2
 
 
 def _mutate_aggregates(scopes: Scopes) -> Steps:
@@ -78,7 +78,7 @@ def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
             names.add(node_of_column.name)
             if column.place not in grouped:
                 named.setdefault(column.place, node_of_column)
-    counted = list(named.values())[:_MOST]
+    counted = list(named.values())[:_MAX_COUNTED_PER_COUNT]
     inner: list[exp.Expr] = [exp.Distinct(expressions=[column.copy()]) for column in counted]
     for other in list_columns(scope):
         if is_nullable(other.column) and other.column.name not in names:
@@ -89,7 +89,7 @@ def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
             yield "count_argument"
 
 
-_MOST_COLUMNS = 2
+_MAX_OTHERS_PER_COLUMN = 2
 _AFFINITY_FREE = (exp.Group, exp.Count, exp.Distinct)
 
 
@@ -116,7 +116,7 @@ def _replace_key(node: exp.Column, joined: DirectColumn) -> Steps:
     keys = {name for key in table.foreign_keys for name in key.columns} | set(list_key(table))
     others = list_others(table, joined.column, is_any=False, most=len(table.columns))
     others.sort(key=lambda column: column.name not in keys)
-    for other in others[:_MOST_COLUMNS]:
+    for other in others[:_MAX_OTHERS_PER_COLUMN]:
         with replaced(node, joined.beside(other).write()):
             yield "join_key"
 
@@ -124,7 +124,7 @@ def _replace_key(node: exp.Column, joined: DirectColumn) -> Steps:
 def _replace_columns(node: exp.Column, column: DirectColumn) -> Steps:
     table = column.table
     is_any = isinstance(node.parent, _AFFINITY_FREE) or is_whole_order_term(node)
-    others = list_others(table, column.column, is_any=is_any, most=_MOST_COLUMNS)
+    others = list_others(table, column.column, is_any=is_any, most=_MAX_OTHERS_PER_COLUMN)
     key = find_one_key(table)
     if _is_shown(node) and key is not None and not column.column.primary_key:
         others.append(key)
@@ -198,7 +198,7 @@ def _remove_condition(leaf: exp.Expr) -> Steps:
         with replaced(parent, kept.copy()):
             yield "condition_removed"
     elif isinstance(parent, exp.Where | exp.Having) and parent.parent is not None:
-        with changed(parent.parent, **{parent.arg_key: None}):
+        with changed(parent.parent, **{str(parent.arg_key): None}):
             yield "condition_removed"
 
 
@@ -230,7 +230,7 @@ def _swap_connector(kind: type[exp.Connector], parts: list[exp.Expr], place: int
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows
 _TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.Glob)
-_LONGEST = 15  # digits that SQLite holds exactly
+_MAX_DIGITS = 15  # digits that SQLite holds exactly
 
 
 def _mutate_literals(scopes: Scopes) -> Steps:
@@ -247,7 +247,7 @@ def _mutate_literals(scopes: Scopes) -> Steps:
 
 
 def _mutate_number(node: exp.Literal) -> Steps:
-    if len(node.this) > _LONGEST or not node.this.replace(".", "", 1).isdigit():
+    if len(node.this) > _MAX_DIGITS or not node.this.replace(".", "", 1).isdigit():
         return
     number = Decimal(node.this)
     others = [number + 1]
@@ -259,7 +259,7 @@ def _mutate_number(node: exp.Literal) -> Steps:
 
 
 def _mutate_text(node: exp.Expr, text: str) -> Steps:
-    if text.isascii() and text.isdigit() and len(text) <= _LONGEST:
+    if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS:
         for other in (int(text) + 1, int(text) - 1):
             with replaced(node, exp.Literal.string(str(other).zfill(len(text)))):
                 yield "number"
@@ -384,8 +384,16 @@ def _reverse(term: exp.Ordered) -> exp.Ordered:
 
 
 FAMILIES = (
-    *(_mutate_aggregates, _mutate_columns, _mutate_comparisons, _mutate_connectors, _mutate_joins),
-    *(_mutate_literals, _mutate_order, _mutate_patterns, _mutate_ranges, _mutate_select_list),
+    _mutate_aggregates,
+    _mutate_columns,
+    _mutate_comparisons,
+    _mutate_connectors,
+    _mutate_joins,
+    _mutate_literals,
+    _mutate_order,
+    _mutate_patterns,
+    _mutate_ranges,
+    _mutate_select_list,
 )
 
 

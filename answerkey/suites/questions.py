@@ -1,4 +1,5 @@
-"""What the real database says of a question, and on which variants its gold answer counts."""
+"""Questions on the real database: the neighbors and the readings that it does not tell from gold;
+and what becomes known of them on variants."""
 
 from __future__ import annotations
 
@@ -6,124 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.base.reasons import Reason
-from answerkey.order.inspection import Inspection
-from answerkey.order.row_order import list_cuts, read_row_order
-from answerkey.sql.query_tree import parse_sql, unwrap
+from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import (
-    REL_TOL,
-    Order,
-    drop_residue,
-    group_rows,
-    has_choice,
-    list_takes,
-    match_rows,
-    read_order,
-)
-from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
+from answerkey.sqlite.answers import Order, has_choice, read_order
+from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema
+from answerkey.suites.executions import Executions, are_same
+from answerkey.suites.latent import LatentAmbiguity
 from answerkey.suites.neighbors import list_neighbors
 from answerkey.suites.readings import list_readings, mutate_codes
 from answerkey.suites.trees import Change, write_changes
-
-_BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
-
-
-class Executions:
-    """A database, and what the queries give on it that are asked for again."""
-
-    def __init__(self, database: GuardedDatabase) -> None:
-        self.database = database
-        self._known: dict[str, list[Row] | None] = {}
-
-    def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
-        """The rows of a query, which is executed once; None where it has none."""
-        if sql not in self._known:
-            try:
-                self._known[sql] = self.database.execute(sql, max_steps=max_steps)
-            except QueryError:
-                self._known[sql] = None
-        return self._known[sql]
-
-    def tells_apart(
-        self,
-        rows: list[Row],
-        sql: str,
-        *,
-        ordered: Order,
-        accepted_rows: Sequence[Any] | None = None,
-        max_steps: int | None = None,
-    ) -> bool:
-        """Whether a query gives another answer than these rows; not if it takes too much to say."""
-        try:
-            found = self.database.execute(sql, max_steps=max_steps)
-        except QueryError as error:
-            return error.reason not in _BOUNDS
-        return not are_same(rows, found, ordered=ordered, accepted_rows=accepted_rows)
-
-
-def are_same(
-    left: list[Row] | None,
-    right: list[Row] | None,
-    *,
-    ordered: Order,
-    accepted_rows: Sequence[Any] | None = None,
-) -> bool:
-    """Whether two lists of rows are the same answer; None, where a query failed, is none.
-
-    accepted_rows: the segments of every right answer, if LIMIT cuts through a tie of the left one.
-    """
-    if left is None or right is None:
-        return False
-    if accepted_rows is not None:
-        return is_choice(right, left, accepted_rows)
-    return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
-
-
-def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any]) -> bool:
-    """Whether rows are a right answer if LIMIT cuts through a tie: so many of each segment.
-
-    >>> segments = [1, {"rows": [["b"], ["c"]], "take": 1}]
-    >>> is_choice([("a",), ("c",)], [("a",), ("b",)], segments)
-    True
-    >>> is_choice([("a",), ("d",)], [("a",), ("b",)], segments)
-    False
-    """
-    takes = list_takes(accepted_rows)
-    if len(rows) != sum(takes):
-        return False
-    for segment, (start, end) in zip(
-        accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
-    ):
-        wanted = gold_rows[start:end] if isinstance(segment, int) else map(tuple, segment["rows"])
-        groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=0.0)
-        if any(len(found) > len(known) for known, found in groups.values()):
-            return False
-    return True
-
-
-def is_void(rows: list[Row]) -> bool:
-    """Whether an answer says nothing: it has no row, or only NULL and 0.
-
-    >>> is_void([]), is_void([(0, None)]), is_void([(0.1 + 0.2 - 0.3,)]), is_void([("none",)])
-    (True, True, True, False)
-    """
-    return all(value is None or _is_zero(value) for row in rows for value in row)
-
-
-def _is_zero(value: Any) -> bool:
-    return (drop_residue(value) if type(value) is float else value) == 0
-
-
-# Questions on the real database: their neighbors that it does not tell from gold, and the
-# readings that it does not tell from gold either.
-
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.
 BY_HEART = "by_heart"
@@ -248,7 +145,7 @@ class Asked:
     refused: set[NoSuite] = field(default_factory=set)
     guarded: set[int] = field(default_factory=set)
     guesses: list[list[Row]] = field(default_factory=list)
-    latent: dict[str, Any] | None = None
+    latent: LatentAmbiguity | None = None
 
     def list_neighbors(self) -> dict[int, Change]:
         """All neighbors by their places: first the alive ones, those left out that are readings of
@@ -360,70 +257,3 @@ def _write_value(value: Any) -> str:
     if value is None:
         return "NULL"
     return repr(value) if not isinstance(value, str) else "'" + value.replace("'", "''") + "'"
-
-
-# Gate: on which variants of a database the answer of a gold query counts.
-#
-# It must run within its bounds, be the same however the rows are stored, cut through no tie, and
-# be what every reading of its question gives that the real database does not tell from it: else a
-# prediction that is as good as gold, or better, would be called wrong.
-
-
-# Of gold on a variant: a prediction has twenty times as many there.
-_MAX_STEPS_GATE = 50_000
-# Models often share a mistake: fewer that agree say nothing.
-_FEWEST_MODELS = 5
-
-
-def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | NoSuite:
-    """How far the order of rows counts on a variant, if gold gives one answer on all its storages,
-    the first of which counts; else why the variant does not count. The order may count where all
-    rows tie on the real database."""
-    first, *others = storages
-    rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
-    if rows is None:
-        return NoSuite.FAILS
-    if is_void(rows):
-        return NoSuite.SAYS_NOTHING
-    answers = [other.find_rows(query.sql) for other in others]
-    has_limit = query.tree.find(exp.Limit) is not None
-    if not all(are_same(rows, answer, ordered=False) for answer in answers):
-        return NoSuite.TIES if has_limit else NoSuite.STORED_ORDER
-    order: Order = unwrap(query.tree).args.get("order") is not None
-    if (rows and has_limit) or (order and len(rows) > 1):
-        try:
-            inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
-            if has_limit and list_cuts(inspection):
-                return NoSuite.TIES
-            order = order and read_row_order(inspection)
-        except (QueryError, RecursionError):
-            return NoSuite.FAILS
-    is_stable = all(are_same(rows, answer, ordered=order) for answer in answers)
-    return order if is_stable else NoSuite.STORED_ORDER
-
-
-def find_other_reading(
-    query: Query, readings: list[Change], variant: Executions, order: Order
-) -> Change | None:
-    """The first reading that gives another answer than gold."""
-    rows = variant.find_rows(query.sql)
-    for reading in readings:
-        if not are_same(rows, variant.find_rows(reading.sql), ordered=order):
-            return reading
-    return None
-
-
-def find_majority(
-    query: Query, model_queries: Sequence[str], variant: Executions, order: Order
-) -> Change | None:
-    """The reading of most models, where more agree on one answer than on that of gold."""
-    answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
-
-    def count(rows: list[Row] | None) -> int:
-        return sum(are_same(rows, answer, ordered=order) for answer in answers)
-
-    votes = [count(rows) for rows in answers]
-    most = max(votes, default=0)
-    if most < _FEWEST_MODELS or most <= count(variant.find_rows(query.sql)):
-        return None
-    return Change("models_agree", model_queries[votes.index(most)])

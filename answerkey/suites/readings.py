@@ -659,8 +659,8 @@ def _compare_name(node: exp.EQ, table: Table, key: str, column: str, name: str) 
         yield "stated_name"
 
 
-_SHORTEST_WORD = 3
-_MOST_TEXTS = 5
+_MIN_WORD_LETTERS = 3
+_MAX_TEXTS_PER_COLUMN = 5
 
 
 def _read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
@@ -690,7 +690,7 @@ def _list_words(text: str) -> set[str]:
     """The words of a question, and what they may be plurals of; without quotes."""
     words = {word.lower() for word in re.findall(r"\w+", text)}
     words |= {word.removesuffix("s") for word in words}
-    return {word for word in words if len(word) >= _SHORTEST_WORD}
+    return {word for word in words if len(word) >= _MIN_WORD_LETTERS}
 
 
 def _list_used(scopes: Scopes) -> set[str]:
@@ -706,15 +706,22 @@ def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) 
     name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
     sql = (
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
-        f" IN ({values}) LIMIT {_MOST_TEXTS}"
+        f" IN ({values}) LIMIT {_MAX_TEXTS_PER_COLUMN}"
     )
     rows = find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []
     return [text for (text,) in rows if isinstance(text, str)]
 
 
 _RULES = (
-    *(_read_duplicates, _read_groupings, _read_nulls, _read_set_members, _read_single_values),
-    *(_read_superlatives, _read_texts, _read_unnamed, _read_zero_counts),
+    _read_duplicates,
+    _read_groupings,
+    _read_nulls,
+    _read_set_members,
+    _read_single_values,
+    _read_superlatives,
+    _read_texts,
+    _read_unnamed,
+    _read_zero_counts,
 )
 
 

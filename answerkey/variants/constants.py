@@ -26,8 +26,8 @@ from answerkey.variants.rows import find_positions
 _LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")
 _DIGITS = re.compile(r"[0-9]{1,18}")  # of a number that SQLite holds as an integer
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_MOST = (1 << 63) - 1
-_MOST_EXACT = 1 << 53  # above, a float has no next whole number
+_MAX_INTEGER = (1 << 63) - 1
+_MAX_EXACT = 1 << 53  # above, a float has no next whole number
 _FIRST_DAY = date(2001, 1, 1)
 
 
@@ -47,7 +47,7 @@ def read_number(text: str) -> int | float | None:
     except ValueError:  # also one of more digits than Python reads
         pass
     else:
-        if -_MOST <= integer <= _MOST:
+        if -_MAX_INTEGER <= integer <= _MAX_INTEGER:
             return integer
     try:
         number = float(text)
@@ -55,7 +55,7 @@ def read_number(text: str) -> int | float | None:
         return None
     if not isfinite(number):
         return None
-    return int(number) if number.is_integer() and abs(number) < _MOST_EXACT else number
+    return int(number) if number.is_integer() and abs(number) < _MAX_EXACT else number
 
 
 def make_new(value: Any, taken: Container[Any]) -> Any:
@@ -65,10 +65,10 @@ def make_new(value: Any, taken: Container[Any]) -> Any:
     (9, 'A10', 'Sun 2')
     """
     if isinstance(value, int):
-        numbers = count(value + 1) if value < _MOST // 2 else count(value - 1, -1)
+        numbers = count(value + 1) if value < _MAX_INTEGER // 2 else count(value - 1, -1)
         return next(number for number in numbers if number not in taken)
     if isinstance(value, float):
-        start = int(value) if abs(value) < _MOST_EXACT else 0
+        start = int(value) if abs(value) < _MAX_EXACT else 0
         return next(float(number) for number in count(start + 1) if number not in taken)
     if isinstance(value, bytes):
         return next(new for n in count() if (new := value + b"%d" % n) not in taken)
@@ -76,12 +76,17 @@ def make_new(value: Any, taken: Container[Any]) -> Any:
         value, *_ = [*list_near(value)[1:], value]
         if value not in taken:
             return value
-    found = _LAST_DIGITS.search(value)
-    if found is None:
-        return next(new for n in count(2) if (new := f"{value or 'x'} {n}") not in taken)
-    start, (digits, end) = value[: found.start()], found.groups()
-    numbers = (f"{int(digits) + n:0{len(digits)}}" for n in count(1))
-    return next(new for number in numbers if (new := f"{start}{number}{end}") not in taken)
+    return next(text for text in _count_texts(value) if text not in taken)
+
+
+def _count_texts(text: str) -> Iterator[str]:
+    """The texts after one: with the next numbers in the place of its last one, or after it."""
+    last = _LAST_DIGITS.search(text)
+    if last is None:
+        yield from (f"{text or 'x'} {number}" for number in count(2))
+        return
+    start, (digits, end) = text[: last.start()], last.groups()
+    yield from (f"{start}{number:0{len(digits)}}{end}" for number in count(int(digits) + 1))
 
 
 def list_near(value: Any) -> list[Any]:
@@ -92,7 +97,7 @@ def list_near(value: Any) -> list[Any]:
     ([9, 11], ['2020-02-29', '2020-03-02'], ['098', '100'], ['x Sun', 'Sun x'])
     """
     if isinstance(value, int | float):
-        return [near for near in (value - 1, value + 1) if -_MOST <= near <= _MOST]
+        return [near for near in (value - 1, value + 1) if -_MAX_INTEGER <= near <= _MAX_INTEGER]
     if not isinstance(value, str):
         return []
     if _DATE.fullmatch(value[:10]):
@@ -133,8 +138,8 @@ def invent_value(column: Column, number: int) -> Any:
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
 _PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
-_MOST_ROWS = 25  # of a group are planted
-_MOST_ROWS_AT_LAST = 250  # for questions that have no suite without
+_MAX_ROWS_PER_GROUP = 25  # of a group are planted
+_MAX_ROWS_AT_LAST = 250  # for questions that have no suite without
 _WITNESSES = 5
 
 Constant = tuple[str, int, Any]  # a table, the place of a column, and a value to compare it with
@@ -150,14 +155,15 @@ class Conditions(NamedTuple):
     values: for each comparison of a column with a literal, a value that meets it, and one that
         misses it.
     equal: the columns that must be equal: those that joins, IN and INTERSECT hold together.
-    shared: the columns by which the query groups, and how many rows a group must have.
+    shared: the columns by which the query groups.
+    group_size: how many rows a group must have.
     """
 
     tables: tuple[str, ...]
     values: tuple[tuple[Slot, Any, Any], ...]
     equal: tuple[tuple[Slot, Slot], ...] = ()
     shared: tuple[Slot, ...] = ()
-    count: int = 1
+    group_size: int = 1
 
 
 def list_constants(scopes: Scopes) -> list[Constant]:
@@ -190,7 +196,7 @@ def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
     found = [_Reader(scopes, tables, [select]).read() for select in selects_of(scopes.tree)]
     for node in scopes.nodes.find_all(exp.Intersect):
         found.append(_Reader(scopes, tables, selects_of(node)).read())
-    return [one for one in found if one.values or one.equal or one.count > 1]
+    return [one for one in found if one.values or one.equal or one.group_size > 1]
 
 
 def list_witnesses(
@@ -206,7 +212,7 @@ def list_witnesses(
     rowids: Rowids = {}
     for select in selects_of(scopes.tree):
         for one, places in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
-            if one.values or one.equal or one.count > 1:
+            if one.values or one.equal or one.group_size > 1:
                 found.append(one)
             for name, own in places.items():
                 rowids.setdefault(name, set()).update(own)
@@ -228,19 +234,20 @@ class _Reader:
                     self._rows[id(source)] = len(self._tables)
                     self._tables.append(source.table)
 
-    def read(self, *, most_rows: int = _MOST_ROWS) -> Conditions:
+    def read(self, *, most_rows: int = _MAX_ROWS_PER_GROUP) -> Conditions:
         values: dict[Slot, tuple[Any, Any]] = {}
         for kind, column, value in _read_comparisons(self._scopes, self._find_all(*_PREDICATES)):
             slot = self._find_slot(column)
             if slot is not None:
                 near = list_near(value) or [value]  # one for the text 0: -1 is none of its kind
                 less, more = near[0], near[-1]
-                meets, misses = {
+                pairs: dict[type[exp.Expr], tuple[Any, Any]] = {
                     exp.NEQ: (more, value),
                     exp.GT: (more, value),
                     exp.LT: (less, value),
                     exp.LTE: (value, more),
-                }.get(kind, (value, less))
+                }
+                meets, misses = pairs.get(kind, (value, less))
                 if kind is exp.Like and isinstance(value, str):
                     misses = value[:-1]
                 if self._is_negated(column, column):
@@ -264,7 +271,7 @@ class _Reader:
     def read_witnesses(self, find_rows: FindRows) -> Iterator[tuple[Conditions, Rowids]]:
         """The same, each time with what real rows behind the answer have where the query looks, and
         the rowids of these rows."""
-        known = self.read(most_rows=_MOST_ROWS_AT_LAST)
+        known = self.read(most_rows=_MAX_ROWS_AT_LAST)
         joined = {slot for pair in known.equal for slot in pair}
         found = [self._find_witnesses(inner, joined, find_rows) for inner in self._inner]
         for number in range(max([1, *map(len, found)])):
@@ -297,12 +304,18 @@ class _Reader:
         asked: dict[Slot, exp.Column] = {}
         for column in (one for of in filter(None, clauses) for one in of.find_all(exp.Column)):
             slot, resolved = self._find_slot(column), self._scopes.resolve(column)
-            if slot is not None and slot not in joined and resolved.source in sources:
+            is_own = resolved is not None and resolved.source in sources
+            if slot is not None and slot not in joined and is_own:
                 asked.setdefault(slot, column)
         if not asked:
             return []
-        stored = [source for source in sources if source.table.has_rowid]
-        rowids = [exp.column(one.table.rowid_name, table=one.name, quoted=True) for one in stored]
+        names: list[str] = []
+        rowids: list[exp.Expr] = []
+        for source in sources:
+            table = source.table
+            if table is not None and table.has_rowid and table.rowid_name is not None:
+                names.append(table.name)
+                rowids.append(exp.column(table.rowid_name, table=source.name, quoted=True))
         rows = find_rows(
             write_with(
                 select,
@@ -312,12 +325,10 @@ class _Reader:
                 limit=make_limit(_WITNESSES),
             )
         )
-        width = len(stored)
-        names = [source.table.name for source in stored]
         return [
             (
-                dict(zip(asked, row[width:], strict=True)),
-                [(name, row[at]) for at, name in enumerate(names) if row[at] is not None],
+                dict(zip(asked, row[len(names) :], strict=True)),
+                [pair for pair in zip(names, row, strict=False) if pair[1] is not None],
             )
             for row in rows or ()
         ]
@@ -333,12 +344,12 @@ class _Reader:
             return None
         if found.is_direct:
             row = self._rows.get(id(found.source))
-            if row is None or found.column is None:
+            if row is None or found.column is None or found.table is None:
                 return None
             return row, found.table.columns.index(found.column)
         return self._find_slot(found.expression)
 
-    def _is_negated(self, node: exp.Expr, *columns: exp.Expr) -> bool:
+    def _is_negated(self, node: exp.Expr | None, *columns: exp.Expr | None) -> bool:
         """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
         found = (self._scopes.resolve(one) for one in columns if isinstance(one, exp.Column))
         waiting = {id(one.scope.select) for one in found if one is not None}

@@ -224,9 +224,10 @@ class _Known:
             children: dict[int, list[Any]] = {}
             for row, place in self.pair(reference):
                 children.setdefault(place, []).append(row)
-            for place in (None, *_list_numbers(child, self.free[child.name])):
+            summed_columns = (None, *_list_numbers(child, self.free[child.name]))
+            for summed in summed_columns:  # None counts rows
                 sums = {
-                    at: len(own) if place is None else sum(row[place] or 0 for row in own)
+                    at: len(own) if summed is None else sum(row[summed] or 0 for row in own)
                     for at, own in children.items()
                 }
                 if len(set(sums.values())) < _FEW_PARENTS:
@@ -235,7 +236,7 @@ class _Known:
                     same = sum(_is_near(parent.rows[at][other], one) for at, one in sums.items())
                     if (parent.name, other) not in taken and same >= _NEARLY_ALL * len(sums):
                         rest = {row[other] for at, row in enumerate(parent.rows) if at not in sums}
-                        yield Totalled(reference, place, other, frozenset(rest))
+                        yield Totalled(reference, summed, other, frozenset(rest))
                         break
 
     def list_meetings(self) -> Iterator[tuple[Way, Way]]:

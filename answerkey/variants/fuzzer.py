@@ -208,8 +208,8 @@ def plant_constants(draft: Draft) -> None:
             counts[name, place] = counts.get((name, place), 0) + 1
             if counts[name, place] > max(3, draft.max_rows // 2):
                 break
-            row = draft.random.choice(rows)
-            if place not in draft.facts.free[name]:
+            row: DraftRow | None = draft.random.choice(rows)
+            if row is not None and place not in draft.facts.free[name]:
                 row = make_row(draft, name, row.values)
                 add_row(draft, name, row)
             if row is not None:
@@ -253,7 +253,7 @@ def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: Ro
     order = sorted(range(len(planted.tables)), key=lambda row: -ranks[planted.tables[row]])
     made: dict[int, list[DraftRow]] = {row: [] for row in order}
     shared: dict[int, Any] = {}
-    for _ in range(planted.count if len(met) == len(planted.values) else 1):
+    for _ in range(planted.group_size if len(met) == len(planted.values) else 1):
         values = {class_of[slot]: value for slot, value in constants.items() if slot in class_of}
         values |= shared
         for number in order:
@@ -326,11 +326,11 @@ def _bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
 # has values of other rows, but numbers, dates and names of its own, so that few rows tie.
 
 
-_MOST = 4  # times as many rows as asked for, with those that meet conditions
+_MAX_TIMES = 4  # as many rows as asked for, with those that meet conditions
 _NAMES = ("name", "title", "label", "email", "phone", "address", "description")
 _SPREAD = 60  # of numbers at least
 _DAYS = 400
-_MOST_EXACT = 1 << 53
+_MAX_EXACT = 1 << 53
 _TIMES = 5  # rows for each query: it may ask for one above the mean
 
 
@@ -343,13 +343,15 @@ def fill_tables_whole(draft: Draft) -> None:
         for _ in range(draft.max_rows - len(draft.rows[name])):
             add_row(draft, name, _make_other_row(draft, name, []))
     for planted in [*draft.conditions] * _TIMES:
-        if all(len(draft.rows[name]) < _MOST * draft.max_rows for name in planted.tables):
+        if all(len(draft.rows[name]) < _MAX_TIMES * draft.max_rows for name in planted.tables):
             plant_rows(draft, planted, range(len(planted.values)), _make_other_row)
 
 
 def _make_other_row(draft: Draft, name: str, _: list[DraftRow]) -> DraftRow | None:
     row = make_row(draft, name, None)
-    for place in draft.facts.free[name] if row is not None else ():
+    if row is None:
+        return None
+    for place in draft.facts.free[name]:
         column = draft.source.tables[name].table.columns[place]
         known = {other.values[place] for other in draft.rows[name]} | {row.values[place]}
         row.values[place] = _vary(draft.random, column.name.lower(), known, row.values[place])
@@ -374,7 +376,7 @@ def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
 
 def _is_exact(value: Any) -> bool:
     """Whether a value is a number that integers and floats hold alike: not 1e300, not infinity."""
-    return isinstance(value, int | float) and abs(value) <= _MOST_EXACT
+    return isinstance(value, int | float) and abs(value) <= _MAX_EXACT
 
 
 def _read_date(value: Any) -> date | None:
@@ -401,8 +403,14 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "copy": (copy_rows,),
     "fill": (fill_tables,),
     "everything": (
-        *(fill_tables, copy_rows, permute_columns, reassign_children, collide_values, set_nulls),
-        *(plant_constants, take_children),
+        fill_tables,
+        copy_rows,
+        permute_columns,
+        reassign_children,
+        collide_values,
+        set_nulls,
+        plant_constants,
+        take_children,
     ),
 }
 _ROUNDS = 4  # what is mended may have to be settled again

@@ -70,19 +70,18 @@ class KeyFacts:
 
 def find_key_facts(rows: Rows) -> KeyFacts:
     """The keys and references of a database, declared and de facto."""
-    tables = [table.table for table in rows.tables.values()]
-    declared = list_declared(tables)
+    declared = list_declared([table.table for table in rows.tables.values()])
     keys = {
-        table.name: [key for own in table.unique_keys if (key := find_positions(table, own))]
-        for table in tables
+        name: [key for own in table.table.unique_keys if (key := find_positions(table.table, own))]
+        for name, table in rows.tables.items()
     }
     columns = {name: _read_unique_columns(table) for name, table in rows.tables.items()}
-    for table in tables:
-        for place in {place for key in keys[table.name] for place in key}:
-            columns[table.name].pop(place, None)
-        singles = {key[0] for key in keys[table.name] if len(key) == 1}
-        columns[table.name] |= {
-            place: set(rows.tables[table.name].values(place)) for place in sorted(singles)
+    for name, table in rows.tables.items():
+        for column_index in {column_index for key in keys[name] for column_index in key}:
+            columns[name].pop(column_index, None)
+        singles = {key[0] for key in keys[name] if len(key) == 1}
+        columns[name] |= {
+            column_index: set(table.values(column_index)) for column_index in sorted(singles)
         }
     found = [*declared, *_find_de_facto(rows, declared, columns)]
     for name, table in rows.tables.items():

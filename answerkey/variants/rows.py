@@ -246,7 +246,9 @@ class _Sample:
         found = {}
         for name, table in self._tables.items():
             own = self._rows[name]
-            rows = [own[key] for key in (sorted(own) if table.table.has_rowid else own)]
+            rows = [*own.values()]
+            if table.table.has_rowid:
+                rows = [own[key] for key in sorted(key for key in own if isinstance(key, int))]
             found[name] = replace(table, rows=rows, is_whole=name in self._whole)
         return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from answerkey.probes.audit import audit_task
 from answerkey.shards.code import hash_code, hash_function
-from answerkey.suites import database_suites
+from answerkey.suites.database_suites import make_task_suites
 from stages.compute_gold_answers import execute_task
 from stages.parse_gold_sql import parse_task
 from tests.shared.paths import ROOT
@@ -18,7 +18,7 @@ MAKERS = {
     "answers": execute_task,
     "parses": parse_task,
     "audit": audit_task,
-    "suites": database_suites._work,
+    "suites": make_task_suites,
 }
 # What is changed in a file, and the shards that are made again for it.
 CHANGES = {

@@ -140,4 +140,4 @@ def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
 def test_groups_have_as_many_rows_as_having_asks_for(having, count) -> None:
     sql = f"SELECT flag AS f FROM ship WHERE tons > 9 GROUP BY f HAVING {having}"
     found = ask_for_rows(sql)
-    assert (found.shared, found.count) == (((0, 1),), count)
+    assert (found.shared, found.group_size) == (((0, 1),), count)

@@ -175,7 +175,9 @@ def test_conditions_add_rows_that_meet_all_and_all_but_one(ships: Rows) -> None:
 
 def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) -> None:
     joined = (((0, 0), (1, 1)),)
-    of_port = Conditions(("port", "ship"), (((1, 2), "Togo", "x"),), joined, ((0, 1),), count=6)
+    of_port = Conditions(
+        ("port", "ship"), (((1, 2), "Togo", "x"),), joined, ((0, 1),), group_size=6
+    )
     variant = make_variant(ships, "conditions", conditions=[of_port])
     sql = "SELECT count(*) FROM ship WHERE flag = 'Togo' GROUP BY port_id"
     assert ask(variant, sql) == [(6,)]  # of one port, not of six of one name

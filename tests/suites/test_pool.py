@@ -1,4 +1,4 @@
-"""The suites of a database: what the gate lets through, and what the cover keeps."""
+"""The suites of a database: what the gate lets through, and what is kept of the pool."""
 
 from __future__ import annotations
 
@@ -11,24 +11,18 @@ from typing import Any
 import pytest
 
 from answerkey.reward import score
+from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, read_schema
-from answerkey.suites.database_suites import (
-    DatabaseSuites,
-    SuiteSettings,
-    choose_databases,
-    choose_suite,
-    make_suites,
-)
+from answerkey.suites.executions import Executions, are_same
 from answerkey.suites.neighbors import list_neighbors
+from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import (
-    Executions,
     NoSuite,
     SuiteQuestion,
-    are_same,
     read_questions,
     write_by_heart,
 )
@@ -260,25 +254,6 @@ def test_empty_database_is_filled(tmp_path):
     question = "How many ships?", "SELECT count(*) FROM ship"
     (record,) = make(tmp_path, question, sql=empty).records
     assert {database["gold_answer"] for database in record["databases"]} - {0}
-
-
-def test_cover_takes_few_databases_and_fills_up_to_three():
-    kills = {number: frozenset({number}) for number in range(9)}
-    assert choose_databases([kills], most=4) == [0, 1, 2, 3]
-    assert choose_suite(kills, [0, 1, 2, 3, 4, 5], most=5) == [0, 1, 2, 3, 4]
-    same = {number: frozenset({7}) for number in range(9)}
-    assert choose_suite(same, range(9), most=5) == [0, 1, 2]
-    assert choose_suite(same, range(9), most=2) == [0, 1]
-    assert choose_suite({3: frozenset()}, [3], most=5) == [3]
-
-
-def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
-    kills = {1: frozenset({0, 1, 2}), 2: frozenset({9})}
-    assert choose_databases([kills], most=1) == [1]
-    assert choose_databases([kills], most=1, heavy={(0, 9): 10}) == [2]
-    assert choose_databases([kills], most=8, spare=1) == [1]
-    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 10}) == [2]
-    assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 1}) == [1, 2]
 
 
 def test_answer_by_heart_is_told_where_nearly_all_rows_share_a_value(tmp_path):

@@ -1,0 +1,72 @@
+"""Cover: few databases that tell many neighbors from gold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+# Each database costs a prediction half of the time that the real one takes.
+_MIN_DATABASES_PER_QUESTION = 3
+# So many others count as much as what must be told: an answer by heart, and a neighbor that wins
+# behind a guard.
+BY_HEART_WEIGHT, GUARDED_WEIGHT = 100, 10
+
+Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
+
+
+def choose_databases(
+    questions: Sequence[Kills],
+    *,
+    most: int,
+    heavy: Mapping[tuple[int, int], int] | None = None,
+    spare: int = 0,
+) -> list[int]:
+    """The numbers of databases, at most so many, each the one that adds most to those before it.
+
+    >>> one, other = {1: frozenset({0}), 2: frozenset({0, 1})}, {1: frozenset({0}), 3: frozenset()}
+    >>> choose_databases([one, other], most=8)
+    [1, 2]
+
+    heavy: places of questions, each with a neighbor that must be told; as much as how many others
+        it counts.
+    spare: how many other neighbors may live, where that spares databases.
+
+    Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
+    problem", Mathematics of Operations Research 4, 1979).
+    """
+    killed_by: dict[int, set[tuple[int, int]]] = {}
+    for question_index, kills in enumerate(questions):
+        for number, neighbors in kills.items():
+            killed = killed_by.setdefault(number, set())
+            killed.update((question_index, neighbor) for neighbor in neighbors)
+
+    waiting = set().union(*killed_by.values())
+    weights = heavy or {}
+
+    def weigh(number: int) -> int:
+        return sum(weights.get(pair, 1) for pair in killed_by[number])
+
+    chosen: list[int] = []
+    while len(chosen) < most and (len(waiting) > spare or waiting & weights.keys()):
+        number = max(sorted(killed_by), key=weigh)
+        killed = killed_by.pop(number)
+        chosen.append(number)
+        waiting -= killed
+        for others in killed_by.values():
+            others -= killed
+    return chosen
+
+
+def choose_suite(
+    kills: Kills, databases: Sequence[int], *, most: int, heavy: Collection[int] = ()
+) -> list[int]:
+    """Which of the databases a question is tested on: those that it needs, and others until it
+    has three, since wrong queries are more than neighbors. The ones that tell most come first.
+
+    >>> choose_suite({1: frozenset({0}), 2: frozenset({0, 1})}, [1, 2], most=5)
+    [2, 1]
+    """
+    own = {number: kills[number] for number in databases if number in kills}
+    must = {(0, neighbor): GUARDED_WEIGHT for neighbor in heavy}
+    needed = choose_databases([own], most=most, heavy=must)
+    others = sorted(own.keys() - set(needed), key=lambda number: (-len(own[number]), number))
+    return [*needed, *others[: max(0, min(_MIN_DATABASES_PER_QUESTION, most) - len(needed))]]

@@ -1,0 +1,117 @@
+"""What queries give on one database, and whether two of them give the same answer there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import Any
+
+from answerkey.base.reasons import Reason
+from answerkey.sqlite.answers import (
+    REL_TOL,
+    Order,
+    drop_residue,
+    group_rows,
+    list_takes,
+    match_rows,
+)
+from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
+
+_BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
+
+
+class Executions:
+    """A database, and what the queries give on it that are asked for again."""
+
+    def __init__(self, database: GuardedDatabase) -> None:
+        self.database = database
+        self._known: dict[str, list[Row] | None] = {}
+
+    def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
+        """The rows of a query, which is executed once; None where it has none."""
+        if sql not in self._known:
+            try:
+                self._known[sql] = self.database.execute(sql, max_steps=max_steps)
+            except QueryError:
+                self._known[sql] = None
+        return self._known[sql]
+
+    def read_rows(self, sql: str) -> list[Row]:
+        """The rows of a query that is known to run here.
+
+        Raises:
+            LookupError: where it does not.
+        """
+        rows = self.find_rows(sql)
+        if rows is None:
+            raise LookupError(f"a query that was expected to run has no rows: {sql}")
+        return rows
+
+    def tells_apart(
+        self,
+        rows: list[Row],
+        sql: str,
+        *,
+        ordered: Order,
+        accepted_rows: Sequence[Any] | None = None,
+        max_steps: int | None = None,
+    ) -> bool:
+        """Whether a query gives another answer than these rows; not if it takes too much to say."""
+        try:
+            found = self.database.execute(sql, max_steps=max_steps)
+        except QueryError as error:
+            return error.reason not in _BOUNDS
+        return not are_same(rows, found, ordered=ordered, accepted_rows=accepted_rows)
+
+
+def are_same(
+    left: list[Row] | None,
+    right: list[Row] | None,
+    *,
+    ordered: Order,
+    accepted_rows: Sequence[Any] | None = None,
+) -> bool:
+    """Whether two lists of rows are the same answer; None, where a query failed, is none.
+
+    accepted_rows: the segments of every right answer, if LIMIT cuts through a tie of the left one.
+    """
+    if left is None or right is None:
+        return False
+    if accepted_rows is not None:
+        return is_choice(right, left, accepted_rows)
+    return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
+
+
+def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any]) -> bool:
+    """Whether rows are a right answer if LIMIT cuts through a tie: so many of each segment.
+
+    >>> segments = [1, {"rows": [["b"], ["c"]], "take": 1}]
+    >>> is_choice([("a",), ("c",)], [("a",), ("b",)], segments)
+    True
+    >>> is_choice([("a",), ("d",)], [("a",), ("b",)], segments)
+    False
+    """
+    takes = list_takes(accepted_rows)
+    if len(rows) != sum(takes):
+        return False
+    for segment, (start, end) in zip(
+        accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
+    ):
+        wanted = gold_rows[start:end] if isinstance(segment, int) else map(tuple, segment["rows"])
+        groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=0.0)
+        if any(len(found) > len(known) for known, found in groups.values()):
+            return False
+    return True
+
+
+def is_void(rows: list[Row]) -> bool:
+    """Whether an answer says nothing: it has no row, or only NULL and 0.
+
+    >>> is_void([]), is_void([(0, None)]), is_void([(0.1 + 0.2 - 0.3,)]), is_void([("none",)])
+    (True, True, True, False)
+    """
+    return all(value is None or _is_zero(value) for row in rows for value in row)
+
+
+def _is_zero(value: Any) -> bool:
+    return (drop_residue(value) if type(value) is float else value) == 0

@@ -1,0 +1,59 @@
+"""Guarded neighbors: what a suite does not tell from gold though the real database does.
+
+A prediction can win with such a neighbor behind a guard: a condition that tells the real database
+from the databases of the suite. So what lives on a suite that was chosen has to be told, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from answerkey.sqlite.answers import Order
+from answerkey.suites.executions import Executions, are_same, is_void
+from answerkey.suites.questions import BY_HEART, Asked, Query
+from answerkey.suites.trees import Change
+
+
+def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
+    rows = variant.read_rows(query.sql)
+    if neighbor.name == BY_HEART:
+        return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
+    return variant.tells_apart(rows, neighbor.sql, ordered=order)
+
+
+def find_guarded(
+    asked: list[Asked], suites: list[list[int]], variants: Mapping[int, Executions]
+) -> bool:
+    """Note in every question what lives on its suite though the real database tells it from gold,
+    and which variants tell it: whether there is anything new."""
+    is_new = False
+    for one, suite in zip(asked, suites, strict=True):
+        for place in _list_guarded(one, suite, variants) if suite else ():
+            is_new = True
+            one.guarded.add(place)
+            for number in one.kills:
+                if tells_guarded(one, place, number, variants[number]):
+                    one.kills[number] |= {place}
+    return is_new
+
+
+def _list_guarded(
+    one: Asked, suite: list[int], variants: Mapping[int, Executions]
+) -> Iterator[int]:
+    answers = [variants[number].read_rows(one.query.sql) for number in suite]
+    if all(are_same(answers[0], other, ordered=False) for other in answers):
+        one.add_guess(answers[0])
+    for place in one.list_killed() - one.guarded:
+        if not any(tells_guarded(one, place, number, variants[number]) for number in suite):
+            yield place
+
+
+def tells_guarded(one: Asked, place: int, number: int, variant: Executions) -> bool:
+    query = one.query
+    guess = place - len(query.alive) - len(query.killed)
+    if guess >= 0:
+        return not are_same(variant.find_rows(query.sql), one.guesses[guess], ordered=False)
+    if (number, place) not in query.fates:
+        neighbor = query.killed[place - len(query.alive)]
+        query.fates[number, place] = tells_apart(variant, query, neighbor, query.orders[number])
+    return query.fates[number, place]

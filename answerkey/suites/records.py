@@ -1,0 +1,168 @@
+"""Records: what is told of the suite of a question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+from answerkey.sqlite.answers import shape_answer, write_order
+from answerkey.suites.executions import Executions
+from answerkey.suites.latent import LatentAmbiguity
+from answerkey.suites.questions import BY_HEART, Asked, NoSuite, SuiteQuestion
+
+_MAX_SHOWN_NEIGHBORS = 3
+
+
+class KeptVariant(NamedTuple):
+    """A variant that is kept: its path and checksum, and queries on it."""
+
+    path: str
+    sha256: str
+    executions: Executions
+
+
+class MutationScore(TypedDict):
+    """The share of neighbors that the real database tells from gold, and that the suite does."""
+
+    database: float
+    suite: float
+
+
+class AliveNeighbor(TypedDict):
+    """A neighbor that a suite does not tell from gold."""
+
+    operator: str
+    sql: str
+    killed_by_database: bool
+
+
+class OtherAnswer(TypedDict):
+    """What another right query gives on a database of a suite."""
+
+    sql: str
+    answer: Any
+
+
+class SuiteDatabase(TypedDict):
+    """A database of a suite, the answer of gold on it, and how far the order of its rows counts."""
+
+    path: str
+    sha256: str
+    gold_answer: Any
+    order_matters: bool
+    accepted_rows: Sequence[int] | None
+    other_answers: NotRequired[list[OtherAnswer]]
+
+
+class SuiteRecord(TypedDict):
+    """What is told of the suite of a question.
+
+    mutation_score: None where no neighbor is known to be killed or alive.
+    no_suite: why it has none; None where it has one.
+    operators: how many neighbors of each operator are killed, alive and undecided.
+    alive: some of those that live.
+    """
+
+    question_id: str
+    mutation_score: MutationScore | None
+    no_suite: NoSuite | None
+    operators: dict[str, dict[str, int]]
+    alive: list[AliveNeighbor]
+    databases: list[SuiteDatabase]
+    latent_ambiguity: LatentAmbiguity | None
+
+
+def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
+    """What is told of a question for which no suite was tried."""
+    return {
+        "question_id": question.question_id,
+        "mutation_score": None,
+        "no_suite": NoSuite.PART_IS_ENOUGH if question.takes_part else NoSuite.GOLD_FAILS,
+        "operators": {},
+        "alive": [],
+        "databases": [],
+        "latent_ambiguity": None,
+    }
+
+
+def make_record(
+    one: Asked, suite: Sequence[int], databases: Mapping[int, KeptVariant]
+) -> SuiteRecord:
+    """What is told of the suite of a question: the mutation score, why it has no suite, the counts
+    by operator, some neighbors that live, and the databases.
+
+    A suite that does not tell the stored answer said by heart scores 0, as does none: this answer
+    wins, and no policy needs another one.
+
+    databases: by their numbers.
+    """
+    fates = {}
+    told = frozenset().union(*(one.kills[number] for number in suite))
+    by_pool, by_database = one.list_told(), one.list_killed()
+    neighbors = one.list_neighbors()
+    for place in neighbors:
+        if place in told or (suite and place in by_database - one.guarded):
+            fates[place] = "killed"
+        else:
+            fates[place] = "alive" if place in by_database | by_pool else "undecided"
+    operators: dict[str, Counter[str]] = {}
+    for place, fate in fates.items():
+        operators.setdefault(neighbors[place].name, Counter())[fate] += 1
+    counts = Counter(fates.values())
+    total = counts["killed"] + counts["alive"]
+    lives = [place for place, fate in fates.items() if fate == "alive"]
+    lives.sort(key=lambda place: place not in by_database)
+    is_by_heart = any(
+        neighbor.name == BY_HEART and fates[place] != "killed"
+        for place, neighbor in neighbors.items()
+    )
+    return {
+        "question_id": one.question.question_id,
+        "mutation_score": {
+            "database": round(len(by_database) / total, 4),
+            "suite": 0.0 if is_by_heart else round(counts["killed"] / total, 4),
+        }
+        if total
+        else None,
+        "no_suite": None if suite else one.tell_why_none(),
+        "operators": {
+            name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
+            for name, counts in sorted(operators.items())
+        },
+        "alive": [
+            {
+                "operator": neighbors[place].name,
+                "sql": neighbors[place].sql[:2000],
+                "killed_by_database": place in by_database,
+            }
+            for place in lives[:_MAX_SHOWN_NEIGHBORS]
+        ],
+        "databases": _list_databases(one, suite, databases),
+        "latent_ambiguity": one.latent,
+    }
+
+
+def _list_databases(
+    one: Asked, suite: Sequence[int], databases: Mapping[int, KeptVariant]
+) -> list[SuiteDatabase]:
+    listed: list[SuiteDatabase] = []
+    for number in suite:
+        variant = databases[number]
+        order = write_order(one.query.orders[number])
+        database: SuiteDatabase = {
+            "path": variant.path,
+            "sha256": variant.sha256,
+            "gold_answer": shape_answer(variant.executions.read_rows(one.query.sql)),
+            "order_matters": order["order_matters"],
+            "accepted_rows": order["accepted_rows"],
+        }
+        answers: list[OtherAnswer] = []
+        for sql in one.question.other_sql:
+            rows = variant.executions.find_rows(sql)
+            if rows is not None:
+                answers.append({"sql": sql, "answer": shape_answer(rows)})
+        if answers:
+            database["other_answers"] = answers
+        listed.append(database)
+    return listed
