@@ -58,10 +58,10 @@ class Executions:
     ) -> bool:
         """Whether a query gives another answer than these rows; not if it takes too much to say."""
         try:
-            found = self.database.execute(sql, max_steps=max_steps)
+            others = self.database.execute(sql, max_steps=max_steps)
         except QueryError as error:
             return error.reason not in _BOUNDS
-        return not are_same(rows, found, ordered=ordered, accepted_rows=accepted_rows)
+        return not are_same(rows, others, ordered=ordered, accepted_rows=accepted_rows)
 
 
 def are_same(
@@ -99,7 +99,7 @@ def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any
     ):
         wanted = gold_rows[start:end] if isinstance(segment, int) else map(tuple, segment["rows"])
         groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=0.0)
-        if any(len(found) > len(known) for known, found in groups.values()):
+        if any(len(given) > len(known) for known, given in groups.values()):
             return False
     return True
 

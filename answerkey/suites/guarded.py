@@ -28,12 +28,12 @@ def find_guarded(
     and which variants tell it: whether there is anything new."""
     is_new = False
     for one, suite in zip(asked, suites, strict=True):
-        for place in _list_guarded(one, suite, variants) if suite else ():
+        for neighbor_index in _list_guarded(one, suite, variants) if suite else ():
             is_new = True
-            one.guarded.add(place)
+            one.guarded.add(neighbor_index)
             for number in one.kills:
-                if tells_guarded(one, place, number, variants[number]):
-                    one.kills[number] |= {place}
+                if tells_guarded(one, neighbor_index, number, variants[number]):
+                    one.kills[number] |= {neighbor_index}
     return is_new
 
 
@@ -43,17 +43,21 @@ def _list_guarded(
     answers = [variants[number].read_rows(one.query.sql) for number in suite]
     if all(are_same(answers[0], other, ordered=False) for other in answers):
         one.add_guess(answers[0])
-    for place in one.list_killed() - one.guarded:
-        if not any(tells_guarded(one, place, number, variants[number]) for number in suite):
-            yield place
+    for neighbor_index in one.list_killed() - one.guarded:
+        if not any(
+            tells_guarded(one, neighbor_index, number, variants[number]) for number in suite
+        ):
+            yield neighbor_index
 
 
-def tells_guarded(one: Asked, place: int, number: int, variant: Executions) -> bool:
+def tells_guarded(one: Asked, neighbor_index: int, number: int, variant: Executions) -> bool:
     query = one.query
-    guess = place - len(query.alive) - len(query.killed)
+    guess = neighbor_index - len(query.alive) - len(query.killed)
     if guess >= 0:
         return not are_same(variant.find_rows(query.sql), one.guesses[guess], ordered=False)
-    if (number, place) not in query.fates:
-        neighbor = query.killed[place - len(query.alive)]
-        query.fates[number, place] = tells_apart(variant, query, neighbor, query.orders[number])
-    return query.fates[number, place]
+    if (number, neighbor_index) not in query.fates:
+        neighbor = query.killed[neighbor_index - len(query.alive)]
+        query.fates[number, neighbor_index] = tells_apart(
+            variant, query, neighbor, query.orders[number]
+        )
+    return query.fates[number, neighbor_index]

@@ -41,7 +41,7 @@ def show_rows(rows: list[Row], others: list[Row] | None) -> list[list[Value]]:
         shown = [*lacking.elements(), *(Counter(rows) - lacking).elements()]
     else:
         pairs = enumerate(zip(rows, others or (), strict=True))
-        shown = rows[next((place for place, (row, other) in pairs if row != other), 0) :]
+        shown = rows[next((row_index for row_index, (row, other) in pairs if row != other), 0) :]
     return [
         [value[:_MAX_SHOWN_CHARACTERS] if isinstance(value, str) else value for value in row]
         for row in shown[:_MAX_SHOWN_ROWS]

@@ -134,8 +134,8 @@ def _replace_columns(node: exp.Column, column: DirectColumn) -> Steps:
 
 
 def _is_shown(node: exp.Column) -> bool:
-    place = node.parent if isinstance(node.parent, exp.Alias) else node
-    return isinstance(place.parent, exp.Select) and place.arg_key == "expressions"
+    output = node.parent if isinstance(node.parent, exp.Alias) else node
+    return isinstance(output.parent, exp.Select) and output.arg_key == "expressions"
 
 
 def _mutate_select_list(scopes: Scopes) -> Steps:
@@ -212,20 +212,20 @@ def _connect(root: exp.Expr, scopes: Scopes) -> Steps:
             continue
         parts = list_parts(node, kind)
         is_free = [not is_join_condition(part, scopes) for part in parts]
-        for place in range(len(parts) - 1):
-            if is_free[place] and is_free[place + 1]:
-                with replaced(node, _swap_connector(kind, parts, place)):
+        for index in range(len(parts) - 1):
+            if is_free[index] and is_free[index + 1]:
+                with replaced(node, _swap_connector(kind, parts, index)):
                     yield "connector"
 
 
-def _swap_connector(kind: type[exp.Connector], parts: list[exp.Expr], place: int) -> exp.Expr:
+def _swap_connector(kind: type[exp.Connector], parts: list[exp.Expr], index: int) -> exp.Expr:
     other = exp.Or if kind is exp.And else exp.And
-    pair = other(this=parts[place].copy(), expression=parts[place + 1].copy())
+    pair = other(this=parts[index].copy(), expression=parts[index + 1].copy())
     if len(parts) == 2:
         return exp.Paren(this=pair)
     copies = [part.copy() for part in parts]
-    copies[place] = exp.Paren(this=pair)
-    return join_parts(kind, without(copies, place + 1))
+    copies[index] = exp.Paren(this=pair)
+    return join_parts(kind, without(copies, index + 1))
 
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # which column, or how many rows

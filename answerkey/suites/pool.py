@@ -135,12 +135,12 @@ class _Pool:
         on the suites that would be chosen."""
         settings, facts = self._settings, find_key_facts(rows)
         trees = {id(one.query): one.query.tree for one in asked}.values()
-        found = {
+        compared = {
             constant: None
             for scopes in (Scopes(tree, self._schema) for tree in trees)
             for constant in list_constants(scopes)
         }
-        constants = [constant for constant in found if constant[0] in rows.tables]
+        constants = [constant for constant in compared if constant[0] in rows.tables]
         first = settings.pool - settings.pool // 2
         for number in range(settings.pool):
             recipe, max_rows = _RECIPES[(number - number // 5) % len(_RECIPES)], settings.max_rows
@@ -176,7 +176,7 @@ class _Pool:
         last = [one for one in asked if not one.is_proved()]
         if not last:
             return
-        found: dict[Conditions, None] = {}
+        witnesses: dict[Conditions, None] = {}
         wanted: Rowids = {}
         for tree in {id(one.query): one.query.tree for one in last}.values():
             conditions, rowids = list_witnesses(
@@ -184,15 +184,15 @@ class _Pool:
                 tables,
                 partial(real.find_rows, max_steps=_MAX_STEPS_OF_WITNESSES),
             )
-            found.update(dict.fromkeys(conditions))
+            witnesses.update(dict.fromkeys(conditions))
             for name, own in rowids.items():
                 wanted.setdefault(name, set()).update(own)
         rows = read_rows(real.database.path, seed=self._settings.seed, wanted=wanted)
         facts, first = find_key_facts(rows), self._settings.pool
         constants = {
-            (one.tables[row], place, value): None
-            for one in found
-            for (row, place), value, _ in one.values
+            (witness.tables[row_index], column_index, value): None
+            for witness in witnesses
+            for (row_index, column_index), value, _ in witness.values
             if value is not None
         }
         for number in range(first, first + _LAST_VARIANTS):
@@ -203,7 +203,7 @@ class _Pool:
                 seed=int(hash_value([self._settings.seed, number]), 16),
                 max_rows=self._settings.max_rows,
                 constants=[*constants],
-                conditions=[*found],
+                conditions=[*witnesses],
             )
             self._try_variant(number, variant, last)
 
@@ -261,11 +261,11 @@ class _Pool:
                 continue
             if id(query) not in kills:
                 kills[id(query)] = frozenset(
-                    place
-                    for place, neighbor in enumerate(query.alive)
+                    neighbor_index
+                    for neighbor_index, neighbor in enumerate(query.alive)
                     if tells_apart(variant, query, neighbor, order)
                 )
-            guarded = [place for place in one.guarded if tells_guarded(one, place, number, variant)]
+            guarded = [index for index in one.guarded if tells_guarded(one, index, number, variant)]
             one.kills[number] = kills[id(query)] & one.list_alive() | {*guarded}
 
     def choose(
@@ -278,8 +278,8 @@ class _Pool:
             used = [number for number in chosen if any(number in suite for suite in suites)]
             files = [self._path(number).read_bytes() for number in used]
             databases = {}
-            for place, (number, content) in enumerate(zip(used, files, strict=True), start=1):
-                path = f"{SUITES}/{name}/{name}.{place:02}.sqlite"
+            for position, (number, content) in enumerate(zip(used, files, strict=True), start=1):
+                path = f"{SUITES}/{name}/{name}.{position:02}.sqlite"
                 sha256 = hashlib.sha256(content).hexdigest()
                 databases[number] = KeptVariant(path, sha256, variants[number])
             records = {
@@ -310,21 +310,23 @@ class _Pool:
         A suite tells nearly all neighbors that the real database tells from gold. So these are
         asked on the suites that were chosen alone, and those that live there count from then on.
         """
-        found = self._cover(asked)
-        while find_guarded(asked, found[1], variants):
-            found = self._cover(asked)
-        return found
+        chosen, suites = self._cover(asked)
+        while find_guarded(asked, suites, variants):
+            chosen, suites = self._cover(asked)
+        return chosen, suites
 
     def _cover(self, asked: list[Asked]) -> tuple[list[int], list[list[int]]]:
         settings = self._settings
         count = sum(len(one.query.killed) + len(one.list_told()) for one in asked)
         heavy = {
-            (place, one): GUARDED_WEIGHT for place, of in enumerate(asked) for one in of.guarded
+            (question_index, neighbor_index): GUARDED_WEIGHT
+            for question_index, of in enumerate(asked)
+            for neighbor_index in of.guarded
         }
         heavy |= {
-            (place, one): BY_HEART_WEIGHT
-            for place, of in enumerate(asked)
-            for one in of.list_by_heart()
+            (question_index, neighbor_index): BY_HEART_WEIGHT
+            for question_index, of in enumerate(asked)
+            for neighbor_index in of.list_by_heart()
         }
         chosen = choose_databases(
             [one.kills for one in asked],

@@ -153,13 +153,13 @@ class Asked:
         means = {reading.sql for reading in self.readings}
         guesses = [Change(GUESS, write_by_heart(rows)) for rows in self.guesses]
         every = enumerate([*self.query.alive, *self.query.killed, *guesses])
-        return {place: neighbor for place, neighbor in every if neighbor.sql not in means}
+        return {index: neighbor for index, neighbor in every if neighbor.sql not in means}
 
     def list_alive(self) -> frozenset[int]:
         """The places of the neighbors that the real database does not tell from gold."""
         means = {reading.sql for reading in self.readings}
         alive = enumerate(self.query.alive)
-        return frozenset(place for place, one in alive if one.sql not in means)
+        return frozenset(index for index, one in alive if one.sql not in means)
 
     def list_killed(self) -> frozenset[int]:
         """The places of those that it tells, and of the guesses."""
@@ -185,7 +185,7 @@ class Asked:
         """The places of the neighbors that say a code, a value or the stored answer by heart, as
         wrong queries often do: each suite must tell them."""
         return frozenset(
-            place for place in self.list_alive() if self.query.alive[place].name.endswith(BY_HEART)
+            index for index in self.list_alive() if self.query.alive[index].name.endswith(BY_HEART)
         )
 
     def list_musts(self) -> frozenset[int]:
@@ -202,7 +202,7 @@ def read_questions(
 ) -> list[Asked]:
     """The questions whose gold runs, each with what the real database says of its neighbors."""
     queries: dict[str, Query] = {}
-    found = []
+    asked = []
     for question in questions:
         rows = real.find_rows(question.gold_sql)
         if rows is None or question.takes_part:
@@ -217,8 +217,8 @@ def read_questions(
         means = list_readings(query.tree, schema, question.question_text, real.find_rows)
         readings = [one for one in means if is_right(one.sql, _MAX_STEPS_OF_READINGS)]
         voters = tuple(sql for sql in question.model_queries if is_right(sql, _MAX_STEPS))
-        found.append(Asked(question._replace(model_queries=voters), query, readings))
-    return found
+        asked.append(Asked(question._replace(model_queries=voters), query, readings))
+    return asked
 
 
 def _gives(real: Executions, query: Query, sql: str, max_steps: int) -> bool:

@@ -101,21 +101,23 @@ def make_record(
     told = frozenset().union(*(one.kills[number] for number in suite))
     by_pool, by_database = one.list_told(), one.list_killed()
     neighbors = one.list_neighbors()
-    for place in neighbors:
-        if place in told or (suite and place in by_database - one.guarded):
-            fates[place] = "killed"
+    for neighbor_index in neighbors:
+        if neighbor_index in told or (suite and neighbor_index in by_database - one.guarded):
+            fates[neighbor_index] = "killed"
         else:
-            fates[place] = "alive" if place in by_database | by_pool else "undecided"
+            fates[neighbor_index] = (
+                "alive" if neighbor_index in by_database | by_pool else "undecided"
+            )
     operators: dict[str, Counter[str]] = {}
-    for place, fate in fates.items():
-        operators.setdefault(neighbors[place].name, Counter())[fate] += 1
+    for neighbor_index, fate in fates.items():
+        operators.setdefault(neighbors[neighbor_index].name, Counter())[fate] += 1
     counts = Counter(fates.values())
     total = counts["killed"] + counts["alive"]
-    lives = [place for place, fate in fates.items() if fate == "alive"]
-    lives.sort(key=lambda place: place not in by_database)
+    lives = [neighbor_index for neighbor_index, fate in fates.items() if fate == "alive"]
+    lives.sort(key=lambda neighbor_index: neighbor_index not in by_database)
     is_by_heart = any(
-        neighbor.name == BY_HEART and fates[place] != "killed"
-        for place, neighbor in neighbors.items()
+        neighbor.name == BY_HEART and fates[neighbor_index] != "killed"
+        for neighbor_index, neighbor in neighbors.items()
     )
     return {
         "question_id": one.question.question_id,
@@ -132,11 +134,11 @@ def make_record(
         },
         "alive": [
             {
-                "operator": neighbors[place].name,
-                "sql": neighbors[place].sql[:2000],
-                "killed_by_database": place in by_database,
+                "operator": neighbors[neighbor_index].name,
+                "sql": neighbors[neighbor_index].sql[:2000],
+                "killed_by_database": neighbor_index in by_database,
             }
-            for place in lives[:_MAX_SHOWN_NEIGHBORS]
+            for neighbor_index in lives[:_MAX_SHOWN_NEIGHBORS]
         ],
         "databases": _list_databases(one, suite, databases),
         "latent_ambiguity": one.latent,
