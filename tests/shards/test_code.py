@@ -28,7 +28,7 @@ CHANGES = {
     "a name in base": ("answerkey/base/stage.py", "parser", "reader", set()),
     "a check of params": ("answerkey/sections/generate_test_suites.py", "= 20", "= 21", set()),
     "how work is shared": ("answerkey/shards/runs.py", "64", "32", set()),
-    "what a stage logs": ("stages/compute_gold_answers.py", "queries executed", "ran", set()),
+    "what a stage logs": ("stages/compute_gold_answers.py", " executed: ", " ran: ", set()),
     "a reason": ("answerkey/base/reasons.py", '"blob"', '"binary"', set(MAKERS)),
     "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
     "a probe": ("answerkey/probes/answers.py", "many_rows", "rows", {"audit"}),
