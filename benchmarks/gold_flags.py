@@ -177,7 +177,7 @@ def measure_list(judged: list[Judged], of_list: str) -> list[str]:
                 areas.append(area)
             for step in STEPS:
                 for risk, is_wrong in pairs:
-                    hits[step] += (risk >= step, risk >= step and is_wrong)
+                    hits[step] = hits[step].plus(Count(risk >= step, risk >= step and is_wrong))
     wrong = sum(each.is_wrong for each in tested)
     row = [of_list, f"{wrong} of {len(tested)}", f"{fmean(areas):.2f}"]
     for step in STEPS:
@@ -193,7 +193,7 @@ def measure_exclusions(tested: list[Judged]) -> list[str]:
     excluded = Count()
     for each in tested:
         if each.is_doubted:
-            excluded += (1, each.is_wrong)
+            excluded = excluded.plus(Count(1, each.is_wrong))
     sound = sum(not each.is_wrong for each in tested)
     lost = excluded.questions - excluded.wrong
     return [f"{excluded.wrong} of {excluded.questions}", f"{lost / sound:.1%}"]

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import asdict
+from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-
-import sqlglot
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.records import (
@@ -47,14 +46,14 @@ def plan_works(
 ) -> Iterator[DatabaseWork]:
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
-    made_by = [hash_code(audit_task), sqlglot.__version__, sqlite3.sqlite_version]
+    made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
     for name, records in groupby(read_jsonl(SPLITS), key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
             for outcome in read_shards(ANSWERS, [name])
             if "reason" not in outcome
         }
-        questions = []
+        questions: list[tuple[str, Hashable]] = []
         for record in records:
             if answer := answers.get(record["question_id"]):
                 asked = record["question_text"], record.get("evidence")

@@ -42,9 +42,9 @@ NO_FAILURE = {"", Reason.NULL_ANSWER, *CHOSEN}
 
 def execute_task(task: Task) -> list[Outcome]:
     """One outcome a query, in the order of the queries; the task's context is the limits."""
-    with GuardedDatabase(local_path(task.database), task.context) as database:
-        sha256 = task.database.sha256
-        return task.map_queries(partial(answer_on_damaged, database, sha256=sha256))
+    executed = task.find_executed()
+    with GuardedDatabase(local_path(executed), task.context) as database:
+        return task.map_queries(partial(answer_on_damaged, database, sha256=executed.sha256))
 
 
 def plan_works(limits: Limits, *, databases_url: str | None) -> Iterator[DatabaseWork]:

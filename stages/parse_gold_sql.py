@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-
-import sqlglot
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.reasons import Reason
@@ -42,7 +41,7 @@ def parse_task(task: Task) -> list[Outcome]:
 
 def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
     """Each database with its questions, in their order; the file itself is not looked at."""
-    made_by = [hash_code(parse_task), sqlglot.__version__]
+    made_by = [hash_code(parse_task), version("sqlglot")]
     for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         tables = schemas.read_tables(name)

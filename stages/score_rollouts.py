@@ -56,8 +56,8 @@ def main(params: Params) -> None:
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return
-    total = spell_count(sum(rate["total"] for rate in rates), "rollout")
-    log.info(f"{total} of {spell_count(len(rates), 'question')}")
+    scored = spell_count(sum(rate["total"] for rate in rates), "rollout")
+    log.info(f"{scored} of {spell_count(len(rates), 'question')}")
     if few := len(rollouts) - len(wanted):
         least = spell_count(settings.min_rollouts, "rollout")
         log.info(f"{spell_count(few, 'question')} with fewer than {least}")

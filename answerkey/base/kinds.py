@@ -136,9 +136,10 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
         for name, part in parts.items():
             parts[name] = _check(rule.values, part, f"{key}.{name}", mistakes)
         value = parts if isinstance(value, dict) else [*parts.values()]
-    if rule.finish is None or len(mistakes) > known:
+    finish = rule.finish
+    if finish is None or len(mistakes) > known:
         return value
-    return _try(lambda: rule.finish(value), key, mistakes)
+    return _try(lambda: finish(value), key, mistakes)
 
 
 def _check_section(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:

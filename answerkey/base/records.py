@@ -11,16 +11,11 @@ import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
-
-try:
-    import orjson
-except ModuleNotFoundError:  # the pipeline has it; evaluation reads without, only slower
-    import json as orjson
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
@@ -29,6 +24,18 @@ from answerkey.base.reasons import Reason
 _BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
 _NEXT_STEP = "it is the pipeline's own: `dvc repro` makes it again"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def _encode_slowly(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+_encode_fast: Callable[[Any], bytes] = _encode_slowly
+_decode_fast: Callable[[bytes | str], Any] = json.loads
+with contextlib.suppress(ModuleNotFoundError):  # the pipeline has it; evaluation reads without
+    import orjson
+
+    _encode_fast, _decode_fast = orjson.dumps, orjson.loads
 
 
 def encode_json(value: Any, *, indent: int | None = None) -> bytes:
@@ -157,8 +164,8 @@ def encode_compactly(value: Any) -> str:
     """JSON for another process, by the faster encoder, or by the standard library's if that one
     refuses a value, as it does lone surrogates. Not for the disk: their bytes differ."""
     try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
+        return _encode_fast(value).decode()
+    except TypeError:
         return json.dumps(value)
 
 
@@ -170,8 +177,8 @@ def decode_json(text: bytes | str) -> Any:
         ValueError: if it is no JSON, or nested deeper than Python reads.
     """
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return _decode_fast(text)
+    except (json.JSONDecodeError, RecursionError):
         try:
             return json.loads(text)
         except RecursionError as error:
@@ -239,7 +246,9 @@ def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
     """The entries of the databases that can be read. InputError says that it is no manifest."""
     manifest = read_json(path)
     entries = manifest.get("databases") if isinstance(manifest, dict) else None
-    if not isinstance(entries, dict) or not all(isinstance(one, dict) for one in entries.values()):
+    if not isinstance(entries, dict) or not all(
+        isinstance(entry, dict) for entry in entries.values()
+    ):
         raise InputError(f"{path}: expected an entry for each database; {_NEXT_STEP}")
     return entries
 
@@ -252,7 +261,8 @@ def read_database_hashes(databases_dir: Path) -> dict[str, str]:
 
 def read_unreadable(databases_dir: Path) -> dict[str, str]:
     """Why each database that cannot be read is set aside, by name."""
-    return read_json(databases_dir / "manifest.json").get("unreadable", {})
+    faults: dict[str, str] = read_json(databases_dir / "manifest.json").get("unreadable", {})
+    return faults
 
 
 # --- vocabularies of records, and why a question is set aside

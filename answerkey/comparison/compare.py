@@ -57,7 +57,7 @@ def make_fingerprint(question: Question) -> Fingerprint:
     if question.answer_type is None:
         return Fingerprint(*names, "", "", "", "", "")
     rows = [_encode_row(row) for row in answer_rows(question.gold_answer)]
-    is_sequence = read_order(question.order_matters, question.accepted_rows) is True
+    is_sequence = read_order(bool(question.order_matters), question.accepted_rows) is True
     return Fingerprint(
         *names,
         text=normalize_question(question.question_text),

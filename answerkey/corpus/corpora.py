@@ -208,6 +208,8 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
 
 def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFiles:
     if isinstance(entry, HubEntry):
+        if entry.databases is None:
+            raise InputError("params.yaml: corpora: expected an entry with databases of its own")
         return entry.databases.place
     layout = LAYOUTS[entry.layout]
     return DirectoryDatabases(
@@ -331,18 +333,19 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
         ConnectionError: "Failed to download Spider dataset: ...".
         InputError: with file and row, if a row has no text for a field of its layout.
     """
-    questions, source = corpus.questions, {"corpus": corpus.name}
-    is_fetched = isinstance(questions, HubQuestions)
-    if is_fetched:
+    questions = corpus.questions
+    source: Record = {"corpus": corpus.name}
+    if isinstance(questions, HubQuestions):
         commit, paths = _fetch(questions, limits)
         source |= {"repo_id": questions.repo_id, "revision": commit}
     for split, names in questions.files.items():
         for name in names:
-            if is_fetched:
+            if isinstance(questions, HubQuestions):
                 where = f"{name} of {questions.repo_id} at {commit}"
                 rows = _read_parquet(paths[name], corpus.layout, where)
             else:
-                where = path = questions.root / name
+                path = questions.root / name
+                where = str(path)
                 if not path.is_file():
                     raise FileNotFoundError(
                         f"No {path}: expected questions of corpus {corpus.name}"
@@ -351,8 +354,8 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
                     )
                 rows = corpus.layout.read(path)
             for index, row in enumerate(rows):
-                place = source | {"file": name, "index": index}
-                yield _make_record(row, corpus.layout, split, place, f"{where}: row {index}")
+                origin = source | {"file": name, "index": index}
+                yield _make_record(row, corpus.layout, split, origin, f"{where}: row {index}")
 
 
 def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
@@ -417,7 +420,8 @@ def _make_record(row: Any, layout: Layout, split: str, source: Record, where: st
     gold, *others = queries if isinstance(queries, list) and queries else [queries]
     db_id, question = fields.get(layout.db_id), fields.get(layout.question)
     evidence = fields.get(layout.evidence) or ""
-    if not all(isinstance(value, str) for value in (db_id, question, gold, *others, evidence)):
+    texts = (question, gold, *others, evidence)
+    if not isinstance(db_id, str) or not all(isinstance(value, str) for value in texts):
         expected = (*layout.required, *filter(None, [layout.evidence]))
         raise InputError(
             f"{where}: expected text for {', '.join(expected)}, found {row!r:.200}"

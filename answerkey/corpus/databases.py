@@ -189,9 +189,20 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
 _ALLOWED_ACTIONS = {
     getattr(sqlite3, f"SQLITE_{action}")
     for action in (
-        *("CREATE_TABLE", "CREATE_INDEX", "CREATE_VIEW", "ALTER_TABLE", "REINDEX"),
-        *("DROP_TABLE", "DROP_INDEX", "DROP_VIEW", "INSERT", "UPDATE", "DELETE"),
-        *("SELECT", "READ", "RECURSIVE"),
+        "CREATE_TABLE",
+        "CREATE_INDEX",
+        "CREATE_VIEW",
+        "ALTER_TABLE",
+        "REINDEX",
+        "DROP_TABLE",
+        "DROP_INDEX",
+        "DROP_VIEW",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "SELECT",
+        "READ",
+        "RECURSIVE",
     )
 }
 # What dumps begin and end with has no effect: all of the text is one transaction.

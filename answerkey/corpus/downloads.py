@@ -214,7 +214,7 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
     place = {"corpus": corpus.owner, "kind": kind}
     place |= {"repo_id": databases.repo_id, "revision": revision, "path": databases.path}
     key, template = "path", databases.path
-    if kind == ARCHIVE:
+    if isinstance(databases, Archive):
         key, template = "member", databases.member
         if databases.sha256 is not None:
             place["sha256"] = databases.sha256
@@ -259,10 +259,10 @@ def _make(
     for name in track_progress(sources, "databases", total=len(sources), unit="databases"):
         (origin, local), path = sources[name], paths[name]
         kind = origin["kind"]
-        if kind in (ARCHIVE, FILES):
+        if local is None:
             with _name_failure(name):
-                place = (origin["repo_id"], origin["revision"], origin["path"])
-                local = fetch(*place, sha256=origin.get("sha256"))
+                address = (origin["repo_id"], origin["revision"], origin["path"])
+                local = fetch(*address, sha256=origin.get("sha256"))
         try:
             if kind == SQL:
                 build_in_process(local, path)

@@ -18,7 +18,12 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log, track_progress
 from answerkey.base.records import replace_file
 from answerkey.base.stage import make_parser, run_command
-from answerkey.corpus.corpora import Corpus, parse_corpora, read_source_questions
+from answerkey.corpus.corpora import (
+    Corpus,
+    DirectoryDatabases,
+    parse_corpora,
+    read_source_questions,
+)
 from answerkey.corpus.databases import UnreadableDatabaseError, check_database
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import read_params
@@ -69,28 +74,31 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
 
 
 def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list[Conditions]:
-    found = {}
+    conditions: dict[Conditions, None] = {}
     for sql in queries:
         with contextlib.suppress(*NO_FORM, RecursionError):
             scopes = Scopes(parse_sql(sql), schema)
-            found.update(dict.fromkeys(list_conditions(scopes, rows.tables)))
-    return list(found)
+            conditions.update(dict.fromkeys(list_conditions(scopes, rows.tables)))
+    return list(conditions)
 
 
 def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> int:
     """Write the databases of a corpus into a folder below its root, filled or, if that cannot be,
     as they are. Return how many were filled."""
+    databases = corpus.databases
+    if not isinstance(databases, DirectoryDatabases):
+        raise InputError(f"Corpus {corpus.name} is on the hub: expected one with origin: directory")
     queries: dict[str, dict[str, None]] = defaultdict(dict)
     for question in read_source_questions(corpus, limits=limits):
         queries[question["database_name"]][question["gold_sql"]] = None
     count = 0
     for db_id in track_progress(sorted(queries), "filling", total=len(queries), unit="databases"):
-        places = corpus.databases.list_places(db_id)
+        places = databases.list_places(db_id)
         source = next((path for path in places if path.is_file()), None)
         if source is None:
             raise FileNotFoundError(f"Database {db_id}: no {' and no '.join(map(str, places))}")
         content = fill_database(source, queries[db_id], rows=rows)
-        with replace_file(corpus.databases.root / folder / db_id / f"{db_id}.sqlite") as file:
+        with replace_file(databases.root / folder / db_id / f"{db_id}.sqlite") as file:
             file.write(source.read_bytes() if content is None else content)
         count += content is not None
     return count

@@ -149,7 +149,10 @@ def _answer(repo_id: str, revision: str, path: str) -> str:
     client.send = _fail_at_once(client.send)
     if path:
         return hf_hub_download(repo_id, path, repo_type="dataset", revision=revision)
-    return HfApi().dataset_info(repo_id, revision=revision).sha
+    commit = HfApi().dataset_info(repo_id, revision=revision).sha
+    if commit is None:
+        raise HubError(f"the hub names no commit of {repo_id} at {revision}")
+    return commit
 
 
 def _fail_at_once(send: Callable[..., Any]) -> Callable[..., Any]:

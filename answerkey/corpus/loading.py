@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import check_value, mapping, text
+from answerkey.base.kinds import check_value, mapping, one_of, text
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
@@ -169,7 +169,7 @@ class Correction:
 
     database: Words
     question: Words
-    action: Literal[*ACTIONS]
+    action: Annotated[str, one_of(ACTIONS)]
     reason: Words
     gold_sql: Words | None = None
     replacement: Replacement | None = None
@@ -244,7 +244,11 @@ def apply_corrections(
 
 
 def _correct(question: Record, correction: Correction, where: str) -> Record:
-    note = {"action": correction.action, "reason": correction.reason, "link": correction.link}
+    note: Record = {
+        "action": correction.action,
+        "reason": correction.reason,
+        "link": correction.link,
+    }
     given = correction.replacement or {}
     replacement = {field: given[field] for field in REPLACEABLE if field in given}
     if replacement:

@@ -34,24 +34,26 @@ def _find_pins(corpus: Corpus, limits: Download) -> Changes:
     places: dict[tuple[str, ...], Any] = {("questions",): questions}
     if corpus.owner == corpus.name:
         places["databases", ARCHIVE if isinstance(databases, Archive) else FILES] = databases
-    found: Changes = {}
+    changes: Changes = {}
     for keys, place in places.items():
         commit = resolve_revision(place.repo_id, place.revision, limits=limits)
         values: dict[str, Any] = {"revision": commit}
         is_same = commit == place.revision
         if isinstance(place, HubQuestions):
-            known = place.sha256 if is_same else {}
+            known_hashes = place.sha256 if is_same else {}
             values["sha256"] = {
-                name: known.get(name) or _hash_fetched(place.repo_id, commit, name, limits)
+                name: known_hashes.get(name) or _hash_fetched(place.repo_id, commit, name, limits)
                 for name in chain.from_iterable(place.files.values())
             }
         elif isinstance(place, Archive):
-            known = place.sha256 if is_same else None
-            values["sha256"] = known or _hash_fetched(place.repo_id, commit, place.path, limits)
+            known_hash = place.sha256 if is_same else None
+            values["sha256"] = known_hash or _hash_fetched(
+                place.repo_id, commit, place.path, limits
+            )
         for key, value in values.items():
             if value != getattr(place, key):
-                found["corpora", corpus.name, *keys, key] = value
-    return found
+                changes["corpora", corpus.name, *keys, key] = value
+    return changes
 
 
 def _hash_fetched(repo_id: str, commit: str, path: str, limits: Download) -> str:

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from answerkey.sqlite.files import find_inside
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
 _LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
-_MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")  # what stands before an element, or at the end
+_MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")
 
 
 def read_rows(path: Path) -> Iterator[Any]:
@@ -35,35 +35,41 @@ def read_array(path: Path) -> Iterator[Any]:
         InputError: with the path and the line, if the file is no JSON array of objects.
     """
     decode = json.JSONDecoder().raw_decode
-    line, place, allowed = 1, 0, "["
+    line, start, allowed = 1, 0, "["
     try:
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(_CHARACTERS)
             while True:
-                mark = _MARK.match(text, place)
+                mark, end = _read_mark(text, start)
                 words = f"expected {' or '.join(allowed)}"
-                if mark[1] and mark[1][0] in allowed:
-                    if mark[1][-1] == "]":
+                if mark and mark[0] in allowed:
+                    if mark[-1] == "]":
                         break
                     try:
-                        value, place = decode(text, mark.end())
+                        value, start = decode(text, end)
                     except json.JSONDecodeError as error:
                         words = error.msg
                     else:
                         yield value
                         allowed = ",]"
                         continue
-                line, text, place = line + text.count("\n", 0, place), text[place:], 0
+                line, text, start = line + text.count("\n", 0, start), text[start:], 0
                 more = file.read(max(_CHARACTERS, len(text)))
                 if not more or len(text) > _LONGEST:
                     raise InputError(f"{path}: not a JSON array: after line {line}: {words}")
                 text += more
-            if text[mark.end() :] or file.read(_CHARACTERS).strip():
+            if text[end:] or file.read(_CHARACTERS).strip():
                 raise InputError(f"{path}: not a JSON array: expected the end behind ]")
     except InputError:
         raise
     except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits
         raise InputError(f"{path}: not a JSON array: {error}") from error
+
+
+def _read_mark(text: str, start: int) -> tuple[str, int]:
+    """What stands before an element, or at the end, "" if it is neither; and where it ends."""
+    mark = _MARK.match(text, start)
+    return (mark[1] or "", mark.end()) if mark is not None else ("", start)
 
 
 def read_text2sql(path: Path) -> Iterator[Any]:
@@ -155,7 +161,7 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
         words = f"condition_cols of {name}: expected places of columns, found {counting!r:.80}"
         raise InputError(f"{gold}/spider2lite_eval.jsonl: {words}")
     answers, extra_columns = [], 1
-    for file, wanted in zip_longest(files, counting[: len(files)], fillvalue=()):
+    for file, wanted in zip(files, chain(counting, repeat(())), strict=False):
         try:
             with file.open(encoding="utf-8-sig", newline="") as text:
                 lines = [line for line in csv.reader(text, strict=True) if line]

@@ -124,7 +124,7 @@ def make_front_matter(facts: CardFacts) -> str:
         for kind, packed in facts.packed.items()
     }
     size = next((name for most, name in _SIZES.items() if facts.size < most), "n>1M")
-    card = {
+    card: dict[str, object] = {
         "language": facts.list_values("language"),
         "license": facts.license,
         "size_categories": [size],
@@ -191,10 +191,24 @@ tasks:
 
 # The context that the specification prescribes, in its order.
 _TERMS = (
-    *("citeAs", "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format"),
+    "citeAs",
+    "column",
+    "extract",
+    "field",
+    "fileObject",
+    "fileProperty",
+    "fileSet",
+    "format",
     *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
-    *("references", "regex", "repeated", "replace", "samplingRate", "separator", "source"),
-    *("subField", "transform"),
+    "references",
+    "regex",
+    "repeated",
+    "replace",
+    "samplingRate",
+    "separator",
+    "source",
+    "subField",
+    "transform",
 )
 _CONTEXT = {
     "@language": "en",

@@ -135,7 +135,7 @@ class DatabaseTexts:
     @cached_property
     def _texts(self) -> Mapping[str, list[tuple[str, str]]]:
         """The texts of all columns of tables, each with its column, by their first word."""
-        found = defaultdict(list)
+        texts: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         with GuardedDatabase(self.path) as database:
             for table in filter(_holds_rows, self._tables):
                 for column in table.columns:
@@ -149,9 +149,9 @@ class DatabaseTexts:
                     except QueryError:
                         continue
                     for (text,) in rows if len(rows) <= _MOST_DISTINCT else ():
-                        if words := _split(text):
-                            found[words[0]].append((text, f"{table.name}.{column.name}"))
-        return found
+                        if isinstance(text, str) and (words := _split(text)):
+                            texts[words[0]].append((text, f"{table.name}.{column.name}"))
+        return texts
 
     def name_values(self, question: str, *, most: int) -> list[str]:
         """As many values of the database as that which stand in a question, the longest first.
@@ -441,8 +441,9 @@ class PromptLengths:
         if self._tokenizer is not None:
             # Half a surrogate pair, which a text of JSON may have, is no text to a tokenizer.
             texts = [part.encode(errors="replace").decode() for part in (prompt, completion)]
-            own, more = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-            sizes["tokens"] = (len(own.ids), len(more.ids))
+            encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+            of_prompt, of_completion = (len(encoding.ids) for encoding in encodings)
+            sizes["tokens"] = (of_prompt, of_completion)
         for unit, (own, more) in sizes.items():
             self._counts["prompt", unit].append(own)
             self._counts["chat", unit].append(own + more)

@@ -69,11 +69,23 @@ INSERT INTO questions_fts (questions_fts) VALUES ('optimize');
 INSERT INTO excluded_fts (excluded_fts) VALUES ('optimize');
 """
 _OF_QUESTION = (
-    *("question_id", "question_text", "evidence", "database_name", "split", "difficulty"),
-    *("hardness", "answer_type", "gold_sql"),
+    "question_id",
+    "question_text",
+    "evidence",
+    "database_name",
+    "split",
+    "difficulty",
+    "hardness",
+    "answer_type",
+    "gold_sql",
 )
 _OF_EXCLUDED = (
-    *("question_id", "question_text", "database_name", "stage", "reason", "detail"),
+    "question_id",
+    "question_text",
+    "database_name",
+    "stage",
+    "reason",
+    "detail",
     "gold_sql",
 )
 # Of https://sqlite.org/fileformat2.html: where the header of the file ends, and what kinds of page
@@ -106,7 +118,7 @@ def _list_codes(flags: list[dict[str, Any]]) -> str:
 @contextmanager
 def write_questions_db(
     path: Path, excluded: Iterable[dict[str, Any]]
-) -> Iterator[Callable[[PromptExample], None]]:
+) -> Iterator[Callable[[PromptExample], object]]:
     """A function that adds a question; the file takes the place of `path` when the block ends."""
     with replace_file(path) as file:
         with closing(sqlite3.connect(file.name)) as connection:

@@ -135,8 +135,9 @@ def _make_rows(rows: list[Row], schema: pa.Schema) -> pa.Table:
 
 
 def _pack(contents: list[bytes | None]) -> pa.Array:
-    if None in contents:
+    files = [content for content in contents if content is not None]
+    if len(files) < len(contents):
         return pa.nulls(len(contents), pa.binary())
-    ends = array("i", accumulate(map(len, contents), initial=0))
-    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(contents))]
+    ends = array("i", accumulate(map(len, files), initial=0))
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(files))]
     return pa.Array.from_buffers(pa.binary(), len(contents), buffers)

@@ -113,7 +113,7 @@ def write_formats(
     databases: Path,
     exports: Path,
     template: Template,
-    *watchers: Callable[[PromptExample], None],
+    *watchers: Callable[[PromptExample], object],
     min_mutation_score: float,
     **options: Any,
 ) -> dict[str, int]:
@@ -152,7 +152,7 @@ def write_formats(
 
 
 def _watch(
-    examples: Iterable[PromptExample], *watchers: Callable[[PromptExample], None]
+    examples: Iterable[PromptExample], *watchers: Callable[[PromptExample], object]
 ) -> Iterator[PromptExample]:
     for example in examples:
         for watch in watchers:

@@ -115,7 +115,7 @@ def audit_task(task: Task) -> list[Outcome]:
     """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
     evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
     schema, limits, thresholds, meanings = task.context
-    path = local_path(task.database)
+    path = local_path(task.find_executed())
     with GuardedDatabase(path, limits) as database, ReorderedCopy(path, limits) as copy:
 
         @lru_cache(maxsize=1)

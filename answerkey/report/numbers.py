@@ -65,9 +65,10 @@ def trace_steps(loaded: int, lost: Mapping[str, int]) -> list[Record]:
     >>> [step["left"] for step in trace_steps(10, {"parse_gold_sql": 1, "select_questions": 4})]
     [10, 10, 10, 9, 9, 5]
     """
-    steps = [{"name": "Loaded", "left": loaded, "lost": 0, "share": 1}]
+    steps: list[Record] = [{"name": "Loaded", "left": loaded, "lost": 0, "share": 1}]
+    left = loaded
     for stage, name in STEPS.items():
-        left = steps[-1]["left"] - lost.get(stage, 0)
+        left -= lost.get(stage, 0)
         share = left / loaded if loaded else 0
         steps.append({"name": name, "left": left, "lost": lost.get(stage, 0), "share": share})
     return steps

@@ -69,8 +69,8 @@ class Count(NamedTuple):
     questions: int = 0
     wrong: int = 0
 
-    def __add__(self, other: tuple[int, int]) -> Count:  # type: ignore[override]
-        return Count(self.questions + other[0], self.wrong + other[1])
+    def plus(self, other: Count) -> Count:
+        return Count(self.questions + other.questions, self.wrong + other.wrong)
 
     def draw(self, prior: float, weight: float) -> float:
         """Return the share that is wrong, drawn to the prior by so many questions.
@@ -94,11 +94,11 @@ class Counts:
     kinds: dict[Sign, Count] = field(default_factory=dict)
 
     def merge(self, other: Counts) -> None:
-        self.judged += other.judged
+        self.judged = self.judged.plus(other.judged)
         for name in ("hardness", "flags", "kinds"):
             own = getattr(self, name)
             for key, count in getattr(other, name).items():
-                own[key] = own.get(key, NONE) + count
+                own[key] = own.get(key, NONE).plus(count)
 
     @property
     def base(self) -> float:
@@ -176,9 +176,9 @@ class RiskTable:
         return Risk(round(1 - left, _DIGITS), base, found)
 
     def _find_base(self, own: Counts, hardness: str | None) -> float:
-        of_all = self.pooled.hardness.get(hardness, NONE).draw(self.pooled.base, _OF_HARDNESS)
+        of_all = self.pooled.hardness.get(hardness or "", NONE).draw(self.pooled.base, _OF_HARDNESS)
         expected = min(_MOST, own.base * of_all / self.pooled.base)
-        return own.hardness.get(hardness, NONE).draw(expected, _OF_HARDNESS)
+        return own.hardness.get(hardness or "", NONE).draw(expected, _OF_HARDNESS)
 
     def _weigh(self, own: Counts, sign: Sign) -> Strength:
         pooled = self.pooled

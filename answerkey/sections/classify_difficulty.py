@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import From0, Ratio, mapping, one_of
@@ -48,7 +48,7 @@ class DifficultyRule:
     easy_min_pass_rate, medium_min_pass_rate: from this share on a question is easy, and medium.
     """
 
-    method: Literal[*METHODS] = TABLES
+    method: Annotated[str, one_of(METHODS)] = TABLES
     easy_max_tables: From0 = 2
     medium_max_tables: From0 = 3
     hardness_levels: HardnessLevels = field(

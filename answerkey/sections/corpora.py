@@ -6,9 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from answerkey.base.kinds import Kind, NumberFrom0, Text, check_value, listing, mapping, text
+from answerkey.base.kinds import (
+    Kind,
+    NumberFrom0,
+    Text,
+    check_value,
+    listing,
+    mapping,
+    one_of,
+    text,
+)
 from answerkey.sqlite.files import check_db_ids, find_inside
 
 ALL = "all"  # db_list: every database that has questions
@@ -102,17 +111,19 @@ class DatabaseFiles:
 class HubDatabases:
     """Databases on the hub: those that `kind` says; the other section is there to be chosen."""
 
-    kind: Literal[*KINDS]
+    kind: Annotated[str, one_of(KINDS)]
     archive: Archive | None = None
     files: DatabaseFiles | None = None
 
     def __post_init__(self) -> None:
-        if self.place is None:
-            raise ValueError(f"kind is {self.kind}: expected a key {self.kind}")
+        _ = self.place  # which raises if it is missing
 
     @property
     def place(self) -> Archive | DatabaseFiles:
-        return self.archive if self.kind == ARCHIVE else self.files
+        place = self.archive if self.kind == ARCHIVE else self.files
+        if place is None:
+            raise ValueError(f"kind is {self.kind}: expected a key {self.kind}")
+        return place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +140,7 @@ class _Entry:
     corrections: the name of a file in data/corrections.
     """
 
-    origin: Literal[*ORIGINS]
+    origin: Annotated[str, one_of(ORIGINS)]
     db_list: DbList
     layout: Text = "spider"
     databases_of: Text | None = None
@@ -206,4 +217,5 @@ Corpora = Annotated[
 
 
 def check_corpora(entries: Mapping[str, Any]) -> dict[str, Entry]:
-    return check_value(Corpora, dict(entries), key="corpora")
+    checked: dict[str, Entry] = check_value(Corpora, dict(entries), key="corpora")
+    return checked

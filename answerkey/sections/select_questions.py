@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping
+from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
 from answerkey.base.reasons import Policy
 from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
@@ -77,7 +78,7 @@ class Targets:
     """
 
     difficulty_shares: DifficultyShares | None = None
-    difficulty_shares_of: Literal[*SCOPES] = DATASET
+    difficulty_shares_of: Annotated[str, one_of(SCOPES)] = DATASET
     corpus_shares: CorpusShares | None = None
     eval_share: Share | None = None
     tolerance: Share = 0.0
@@ -91,6 +92,11 @@ class Targets:
         """The corpora that have a share, sorted: their order in params changes nothing."""
         return tuple(sorted(self.corpus_shares or ()))
 
+    def lift(self, names: Iterable[str]) -> Targets:
+        """The targets without those that are named."""
+        lifted: dict[str, Any] = dict.fromkeys(names)
+        return replace(self, **lifted)
+
     def list_shares(self) -> list[AskedShare]:
         asked = []
         if self.eval_share is not None:
@@ -99,8 +105,7 @@ class Targets:
         wholes = [{}] if self.difficulty_shares_of == DATASET else splits
         for level, share in (self.difficulty_shares or {}).items():
             asked += [AskedShare({**whole, "difficulty": level}, whole, share) for whole in wholes]
-        for corpus in self.corpora:
-            share = self.corpus_shares[corpus]
+        for corpus, share in sorted((self.corpus_shares or {}).items()):
             asked += [AskedShare({**split, "corpus": corpus}, split, share) for split in splits]
         return asked
 

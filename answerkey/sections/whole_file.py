@@ -103,4 +103,5 @@ def read_params(path: Path = PARAMS_PATH) -> Params:
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: expected the root of the project")
-    return check_value(Params, load_yaml(path), where=str(path))
+    params: Params = check_value(Params, load_yaml(path), where=str(path))
+    return params

@@ -80,8 +80,12 @@ _LIFTABLE = (
     "max_answer_type_share",
 )
 _SUITE_FIELDS = (
-    *("question_id", "mutation_score", "no_suite"),
-    *("operators", "alive", "databases"),
+    "question_id",
+    "mutation_score",
+    "no_suite",
+    "operators",
+    "alive",
+    "databases",
 )
 Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: selected
 
@@ -181,7 +185,7 @@ def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
         list(lifted)
         for count in range(len(names) + 1)
         for lifted in combinations(names, count)
-        if find_size(supply, replace(targets, **dict.fromkeys(lifted))) == usable
+        if find_size(supply, targets.lift(lifted)) == usable
     )
 
 
@@ -335,7 +339,7 @@ def write_selection(
         for question, why in decided:
             _, reason, _ = why
             if reason is not None:
-                write(excluded, _make_exclusion(question, policies, *why))
+                write(excluded, _make_exclusion(question, policies, why))
             if reason not in (None, Reason.NOT_SELECTED):
                 continue
             record = question.product_record
@@ -354,7 +358,7 @@ def write_selection(
 def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
     accepted_rows = question.accepted_rows
     if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
-        own_rows = write_order(read_order(question.order_matters, accepted_rows))
+        own_rows = write_order(read_order(bool(question.order_matters), accepted_rows))
         accepted_rows = own_rows["accepted_rows"]
     return {
         "question_id": question.question_id,
@@ -373,9 +377,8 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
     }
 
 
-def _make_exclusion(
-    question: Question, policies: Mapping[str, Policy], stage: str, reason: str, detail: str
-) -> Record:
+def _make_exclusion(question: Question, policies: Mapping[str, Policy], why: Why) -> Record:
+    stage, reason, detail = why
     more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
     return {
         "question_id": question.question_id,

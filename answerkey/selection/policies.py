@@ -57,7 +57,9 @@ def keep_reported(
     return sort_flags(flag for flag in flags if policies[flag["code"]] is not Policy.OFF)
 
 
-def find_reason(question: Question, policies: Mapping[str, Policy]) -> tuple[str, str, str] | None:
+def find_reason(
+    question: Question, policies: Mapping[str, Policy]
+) -> tuple[str, str | None, str | None] | None:
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
         return question.stage, question.reason, question.detail

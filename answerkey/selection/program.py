@@ -9,7 +9,7 @@ finds the same numbers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -21,7 +21,7 @@ from answerkey.base.records import DIFFICULTIES, SPLITS, digest_text, read_share
 from answerkey.sections.select_questions import DATASET, AskedShare, Targets
 
 if TYPE_CHECKING:
-    from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar
+    from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr
 
 # In this order, which decides between selections that are equally good.
 CELLS = tuple(product(SPLITS, DIFFICULTIES))
@@ -77,13 +77,13 @@ def find_largest(supply: Mapping[Group, int], targets: Targets) -> dict[Group, i
             AskedShare(cell, {"split": cell["split"]}, shares[cell["difficulty"]]) for cell in cells
         )
     if targets.corpora:
-        asked = [
-            AskedShare({**cell, "corpus": name}, cell, targets.corpus_shares[name])
+        asked_shares = [
+            AskedShare({**cell, "corpus": name}, cell, share)
             for cell in cells
-            for name in targets.corpora
+            for name, share in sorted((targets.corpus_shares or {}).items())
         ]
-        program.approach(asked)
-        cells = [one.part for one in asked]
+        program.approach(asked_shares)
+        cells = [asked.part for asked in asked_shares]
     return {Group(**cell): program.maximize(program.count(**cell)) for cell in cells}
 
 
@@ -185,7 +185,7 @@ class _Program:
     def _read(self, asked: AskedShare) -> tuple[IntVar, IntVar, Fraction]:
         return self.count(**asked.part), self.count(**asked.whole), read_share(asked.share)
 
-    def maximize(self, objective: IntVar) -> int:
+    def maximize(self, objective: LinearExpr) -> int:
         """The largest value that a number can have. It keeps this value from then on."""
         self._model.maximize(objective)
         value = solve(self._model).value(objective)
@@ -264,7 +264,9 @@ def rank_candidates(ordered: pd.DataFrame) -> pd.DataFrame:
 def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) -> pd.Index:
     """The picked questions, of each part as many as are taken, by their index in the table."""
     ranked = rank_candidates(ordered)
-    counts = {(part.split, part.difficulty, part.corpus): count for part, count in taken.items()}
+    counts: dict[Hashable, int] = {
+        (part.split, part.difficulty, part.corpus): count for part, count in taken.items()
+    }
     if (cap := targets.max_per_database) is not None:  # more of one kind are never picked
         kinds = ranked.groupby([*PART, "database_name", "answer_type"])
         ranked = ranked[kinds.cumcount() < min(cap, len(ranked))]
@@ -275,7 +277,7 @@ def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) ->
 
 
 def _pick_within_caps(
-    ranked: pd.DataFrame, counts: Mapping[tuple[str, ...], int], targets: Targets
+    ranked: pd.DataFrame, counts: Mapping[Hashable, int], targets: Targets
 ) -> list[bool]:
     """Whether each is picked: the choice with the lowest sum of rounds, of what is unproved, and of
     hashes. Hardly any two choices have the same sum, so that it is not the solver that chooses."""
@@ -284,9 +286,9 @@ def _pick_within_caps(
     model = cp_model.CpModel()
     is_picked = [model.new_bool_var("") for _ in range(len(ranked))]
 
-    def count_by(names: list[str]) -> Iterator[tuple[tuple[str, ...], cp_model.LinearExpr]]:
-        for key, places in ranked.groupby(names).indices.items():
-            yield key, cp_model.LinearExpr.sum([is_picked[place] for place in places])
+    def count_by(names: list[str]) -> Iterator[tuple[Hashable, cp_model.LinearExpr]]:
+        for key, rows in ranked.groupby(names).indices.items():
+            yield key, cp_model.LinearExpr.sum([is_picked[row] for row in rows])
 
     for part, count in count_by(PART):
         model.add(count == counts[part])

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from types import FunctionType
 
 from answerkey.base.records import hash_value
 
@@ -25,6 +26,8 @@ Code = dict[str, tuple[ast.stmt, ...]]  # the statements that count, by module
 
 def hash_code(function: Callable[..., object]) -> str:
     """sha256 of the code that a function of a stage or of the library runs."""
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"expected a function of a module, found {function!r}")
     module = function.__module__
     if module == "__main__":  # a stage, which Python runs
         module = f"stages.{Path(function.__code__.co_filename).stem}"

@@ -20,8 +20,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from multiprocessing import connection
-from multiprocessing.pool import ExceptionWithTraceback
 from pathlib import Path
+from traceback import format_exception
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -123,7 +123,8 @@ def _map_in_processes(
             if not busy:
                 return
             done.clear()
-            for pipe in connection.wait(busy, timeout=_SECONDS_TO_INTERRUPT):
+            ready = connection.wait(busy, timeout=_SECONDS_TO_INTERRUPT)
+            for pipe in [pipe for pipe in busy if pipe in ready]:
                 worker, task = busy[pipe]
                 done.append((task, worker.take()))
                 del busy[pipe]
@@ -132,6 +133,10 @@ def _map_in_processes(
     finally:
         for worker in (*idle, *(worker for worker, _ in busy.values())):
             worker.end()
+
+
+class _WorkerTraceback(Exception):
+    """Where in the worker an exception was raised, which pickle does not hand over."""
 
 
 class _Worker:
@@ -150,14 +155,14 @@ class _Worker:
 
     def take(self) -> Any:
         try:
-            result, error = self.pipe.recv()
+            result, error, traceback = self.pipe.recv()
         except (EOFError, OSError):  # OSError: it died in the middle of its result
             self._process.join()
             died = Died(self._process.exitcode)
             self.end()
             return died
         if error is not None:
-            raise error
+            raise error from _WorkerTraceback(f'\n"""\n{traceback}"""')
         return result
 
     def is_alive(self) -> bool:
@@ -176,15 +181,17 @@ def _work(function: Callable[[Any], Any], pipe: connection.Connection) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         task = pipe.recv()
+        answer: tuple[Any, Exception | None, str]
         try:
-            answer = (_try(function, task), None)
+            answer = (_try(function, task), None, "")
         except Exception as error:
-            answer = (None, ExceptionWithTraceback(error, error.__traceback__))
+            answer = (None, error, "".join(format_exception(error)))
         pipe.send(answer)
 
 
 def _end_with_parent() -> None:
-    connection.wait([multiprocessing.parent_process().sentinel])
+    if (parent := multiprocessing.parent_process()) is not None:
+        connection.wait([parent.sentinel])
     os._exit(1)
 
 
@@ -218,19 +225,19 @@ def _map_connected(
 ) -> Results[Task, Result]:
     versions = list_versions()
 
-    # Ray's own retries would be endless for a worker that was killed for want of memory.
-    @ray.remote(num_cpus=1, max_retries=0)
     def work(task: Task) -> Result | Died:
         os.environ[EXPENDABLE_VARIABLE] = "1"
         check_versions(versions)
         return _try(function, task)
 
+    # Ray's own retries would be endless for a worker that was killed for want of memory.
+    remote = ray.remote(num_cpus=1, max_retries=0)(work)
     pending: dict[Any, Task] = {}
     while True:
         cpus = int(ray.cluster_resources().get("CPU", 0))  # now: a cluster may grow
         ahead = workers or _TASKS_AHEAD * max(1, cpus)
         for task in islice(source, max(0, ahead - len(pending))):
-            pending[work.remote(task)] = task
+            pending[remote.remote(task)] = task
         if not pending:
             return
         ready, _ = ray.wait(list(pending), num_returns=1)
@@ -273,11 +280,15 @@ def _connect(local_workers: int) -> Iterator[ModuleType]:
             "execution.engine is ray, and Ray is not installed: pip install -e '.[ray]'"
         ) from error
     address = os.environ.get("RAY_ADDRESS", "local")
-    if address == "local":
-        options = {"num_cpus": local_workers, "include_dashboard": False}
-    else:
-        options = {"runtime_env": {"py_modules": [str(_PACKAGE)]}}
-    ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **options)
+    is_local = address == "local"
+    ray.init(
+        address=address,
+        num_cpus=local_workers if is_local else None,
+        include_dashboard=False if is_local else None,
+        runtime_env=None if is_local else {"py_modules": [str(_PACKAGE)]},
+        logging_level=logging.ERROR,
+        log_to_driver=False,
+    )
     try:
         yield ray
     finally:

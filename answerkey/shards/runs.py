@@ -144,6 +144,16 @@ class Task(NamedTuple):
     queries: tuple[Hashable, ...]
     context: Any
 
+    def find_executed(self) -> Database:
+        """The database that the queries are executed on.
+
+        Raises:
+            ValueError: if they are only read.
+        """
+        if self.database is None:
+            raise ValueError(f"{self.database_name}: expected a database to execute queries on")
+        return self.database
+
     def map_queries(self, function: Callable[[Any], Outcome]) -> list[Outcome]:
         """What the function gives for each query; an exception has a note with its query."""
         outcomes = []
