@@ -12,7 +12,7 @@ from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Finding, encode_findings, read_json
-from answerkey.dataset import INTERIM, NEXT_STEP, Question, Record, join_stages
+from answerkey.dataset import INTERIM, NEXT_STEP, PassRate, Question, Record, join_stages
 
 BY_HEART = "by_heart"  # the neighbor that says the stored answer
 
@@ -70,7 +70,7 @@ def _find_guarded(suite: Record) -> Record | None:
     return next(({"operator": one["operator"], "sql": one["sql"]} for one in lives), None)
 
 
-def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> list[Finding]:
+def find_in_rollouts(pass_rate: PassRate | None, *, gold_risk: float | None) -> list[Finding]:
     """The finding in the pass rate of a question: models always solve it, or never.
 
     >>> rate = {"total": 8, "database": 1, "suite": 0, "models": {}}
@@ -82,7 +82,11 @@ def find_in_rollouts(pass_rate: Record | None, *, gold_risk: float | None) -> li
     """
     if pass_rate is None:
         return []
-    counts = {name: pass_rate[name] for name in ("total", "database", "suite")}
+    counts = {
+        "total": pass_rate["total"],
+        "database": pass_rate["database"],
+        "suite": pass_rate["suite"],
+    }
     if counts["suite"] == counts["total"]:
         return [Finding("always_solved", counts)]
     if counts["suite"] == 0:
