@@ -11,6 +11,7 @@ setup:
 check:
 	ruff check .
 	ruff format --check .
+	mypy
 	pytest
 
 fix:

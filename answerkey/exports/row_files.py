@@ -50,7 +50,8 @@ class Table:
             def write(rows: list[Row]) -> int:
                 table = _make_rows(rows, self.schema)
                 writer.write_table(table)
-                return table.nbytes
+                size_bytes: int = table.nbytes
+                return size_bytes
 
             yield write
 

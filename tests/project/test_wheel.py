@@ -77,6 +77,7 @@ def test_it_has_one_package_with_its_data(wheel: Path) -> None:
     assert {top for top in tops if not top.endswith(".dist-info")} == {"answerkey"}
     inside = {name.partition("/")[2] for name in names}
     assert {
+        "py.typed",
         "reward.py",
         "report/templates/report.html.j2",
         "report/datatables/LICENSE.txt",
