@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from functools import cache
 
 import pytest
 import yaml
@@ -42,6 +43,7 @@ def name_room(module: str) -> str | None:
     return rest[0] if (LIBRARY / rest[0]).is_dir() else f"{rest[0]}.py"
 
 
+@cache
 def read_imports() -> dict[str, set[str]]:
     imports: dict[str, set[str]] = defaultdict(set)
     for path in LIBRARY.rglob("*.py"):
@@ -50,16 +52,13 @@ def read_imports() -> dict[str, set[str]]:
     return imports
 
 
-IMPORTS = read_imports()
-
-
 def test_page_has_every_room() -> None:
     assert set(ROOMS) == list_rooms()
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_page_says_what_a_room_imports(room: str) -> None:
-    assert set(NAME.findall(ROOMS[room][0])) == IMPORTS[room]
+    assert set(NAME.findall(ROOMS[room][0])) == read_imports()[room]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -95,8 +95,6 @@ def find_imports() -> dict[str, set[str]]:
     return found
 
 
-IMPORTS = find_imports()
-DISTRIBUTIONS = packages_distributions()
 EXTRAS = {
     extra: {normalize(requirement) for requirement in group}
     for extra, group in PROJECT["optional-dependencies"].items()
@@ -108,22 +106,22 @@ APART = {"inspect": "inspect_ai", "openenv": "openenv"}
 GUESTS = {f"answerkey/environments/{name}.py" for name in (*APART.values(), "nemo_gym")}
 
 
-def find_distributions(package: str) -> set[str]:
-    """The distributions that have a package; several share the namespace `ruamel`."""
-    if package.startswith("ruamel."):
-        return {normalize(package)}
-    return {normalize(name) for name in DISTRIBUTIONS.get(package, ())}
-
-
-@pytest.mark.parametrize("package", sorted(IMPORTS))
-def test_imported_package_is_declared(package: str) -> None:
-    if IMPORTS[package] <= GUESTS:
-        pytest.skip("belongs to an extra that has a lock of its own")
-    distributions = find_distributions(package)
-    if not distributions:
-        pytest.skip(f"needs the extra that has {package}")
+def test_imported_packages_are_declared() -> None:
     declared = EXTRAS["pipeline"].union(*(EXTRAS[extra] for extra in ENGINES))
-    assert distributions & declared, f"{package}, imported by {sorted(IMPORTS[package])}"
+    names = packages_distributions()
+    missing = []
+    for package, files in sorted(find_imports().items()):
+        if files <= GUESTS:
+            continue
+        # Several distributions share the namespace `ruamel`.
+        found = [package] if package.startswith("ruamel.") else names.get(package, [])
+        if not found:
+            missing.append(package)
+            continue
+        is_declared = {normalize(name) for name in found} & declared
+        assert is_declared, f"{package}, imported by {sorted(files)}"
+    if missing:
+        pytest.skip(f"needs the extras that have {', '.join(missing)}")
 
 
 def test_package_by_itself_depends_on_nothing() -> None:
