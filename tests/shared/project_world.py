@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from answerkey.base.yaml_files import load_yaml
 from tests.shared.paths import ROOT
 from tests.shared.stages import call_stage
 
@@ -88,10 +89,15 @@ def make_questions(
     return questions
 
 
+def dump(params: dict[str, Any]) -> str:
+    """YAML text: by its C library, since each test of a world writes it several times."""
+    return yaml.dump(params, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
+
+
 def write_params(path: Path, **sections: Any) -> None:
     """Write the params of the project with other sections."""
-    params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    text = yaml.safe_dump(params | sections, sort_keys=False, allow_unicode=True)
+    params = load_yaml(ROOT / "params.yaml")
+    text = dump(params | sections)
     path.write_text(text, encoding="utf-8")
 
 
@@ -105,7 +111,7 @@ def make_entry(root: Path | str, **others: Any) -> dict[str, Any]:
 @cache
 def list_stages() -> tuple[str, ...]:
     """The stages in their order, to the one that writes the product."""
-    names = list(yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"])
+    names = list(load_yaml(ROOT / "dvc.yaml")["stages"])
     return tuple(names[: names.index("export_dataset") + 1])
 
 
@@ -119,7 +125,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+        self.params = load_yaml(ROOT / "params.yaml")
         self.params["corpus"] = "local"
         self.params["corpora"]["local"]["root"] = "corpus"
         self.params["execution"]["workers"] = 1
@@ -146,7 +152,7 @@ class World:
         for section in sections:
             place = place[section]
         place[last] = value
-        text = yaml.safe_dump(self.params, sort_keys=False, allow_unicode=True)
+        text = dump(self.params)
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
 
     def drop_targets(self) -> None:
