@@ -22,7 +22,7 @@ from tests.shared.project_world import build_world
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
 

@@ -28,6 +28,7 @@ from tests.shared.project_world import World
 from tests.shared.report_world import STAGES, run_stages, write_corpus, write_params
 
 SECONDS = 120  # the limit of each process
+QUICK = ("flags", "score", "compute_gold_answers")  # of the commands that all do the same
 
 
 def make_variables(**others: str) -> dict[str, str]:
@@ -151,7 +152,13 @@ PIPED = {
 }
 
 
-@pytest.mark.parametrize("command", PIPED.values(), ids=PIPED)
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(PIPED[name], id=name, marks=pytest.mark.slow if name not in QUICK else ())
+        for name in PIPED
+    ],
+)
 def test_reader_that_leaves_is_told_nothing(
     command: tuple[str, ...], exported: ExportWorld, tmp_path: Path
 ) -> None:
@@ -242,6 +249,7 @@ def write_slow_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world.run_to("assign_splits")
 
 
+@pytest.mark.slow
 def test_interrupted_run_of_dvc_says_one_line_beside_that_of_dvc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ready: tuple[Callable[[], bool], str]
 ) -> None:
@@ -314,7 +322,10 @@ BARS = {
 }
 
 
-@pytest.mark.parametrize("stage", BARS)
+@pytest.mark.parametrize(
+    "stage",
+    [pytest.param(name, marks=pytest.mark.slow if name not in QUICK else ()) for name in BARS],
+)
 def test_bar_says_of_how_many(stage: str, built: Path, tmp_path: Path) -> None:
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     if stage == "download_databases":
@@ -324,6 +335,7 @@ def test_bar_says_of_how_many(stage: str, built: Path, tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_bar_of_an_evaluation_names_its_file(exported: ExportWorld, tmp_path: Path) -> None:
     files = [str(write_predictions(tmp_path, exported, f"{name}.jsonl")) for name in ("a", "b")]
     count = len(exported.questions("eval"))
@@ -340,6 +352,7 @@ def test_bar_of_an_evaluation_names_its_file(exported: ExportWorld, tmp_path: Pa
 # --- one of a kind
 
 
+@pytest.mark.slow
 def test_one_of_a_kind_is_no_plural(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,6 +108,7 @@ def test_hub_repository_is_fetched(
     assert hub.count_fetched("README.md") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of DVC's dependencies
 @pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")  # DVC's own index
 def test_dvc_repository_is_fetched_from_its_remote(

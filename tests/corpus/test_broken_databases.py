@@ -125,6 +125,7 @@ def test_schema_that_needs_an_application_costs_the_queries_that_need_it(world: 
     assert world.json("data/interim/validation.json")["errors"] == []
 
 
+@pytest.mark.slow
 def test_file_that_cannot_be_read_costs_its_questions_and_is_told_of_once(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:

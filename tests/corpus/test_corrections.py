@@ -165,6 +165,7 @@ def test_every_corpus_of_params_names_a_file_that_can_be_read() -> None:
         assert read_corrections(ROOT / CORRECTIONS_DIR / f"{name}.yaml")
 
 
+@pytest.mark.slow
 def test_curators_word_reaches_the_sidecars(tmp_path: Path) -> None:
     """Of two databases a question is excluded, one replaced, and one repeats the excluded."""
     write_corpus(tmp_path / "corpus")

@@ -336,11 +336,21 @@ def test_files_are_fetched_one_by_one_at_the_commit_that_a_branch_is(start, tmp_
 @pytest.mark.parametrize(
     ("kind", "changes", "words"),
     [
-        ("archive", {"repo_id": "org/none"}, "farm: spider_data.zip of org/none .*RepositoryNot"),
-        ("archive", {"revision": "main"}, "farm: .*main: RevisionNotFound"),
+        pytest.param(
+            *("archive", {"repo_id": "org/none"}),
+            "farm: spider_data.zip of org/none .*RepositoryNot",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("archive", {"revision": "main"}, "farm: .*main: RevisionNotFound"),
+            marks=pytest.mark.slow,
+        ),
         ("archive", {"sha256": "0" * 64}, "farm: spider_data.zip .*wrong checksum"),
         ("archive", {"member": "{db_id}/x"}, f"farm: no member farm/x in .*org/zip at {COMMIT}"),
-        ("files", {"path": "{db_id}/x"}, "farm: farm/x of org/files .*EntryNotFound"),
+        pytest.param(
+            *("files", {"path": "{db_id}/x"}, "farm: farm/x of org/files .*EntryNotFound"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_the_hub_does_not_have_names_the_database(start, tmp_path, kind, changes, words):
@@ -366,6 +376,7 @@ def read_inodes(paths: dict[str, Path]) -> dict[str, int]:
     return {name: path.stat().st_ino for name, path in paths.items()}
 
 
+@pytest.mark.slow
 def test_bare_call_fetches_spider_as_params_describe_it(start, tmp_path, monkeypatch):
     world = make_world(tmp_path)
     server = start(world)

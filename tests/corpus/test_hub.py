@@ -73,9 +73,13 @@ def test_branch_is_resolved_online_and_commit_is_its_own_answer(hub):
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"repo_id": "org/missing"}, "of org/missing at .*: RepositoryNotFound"),
+        pytest.param(
+            {"repo_id": "org/missing"},
+            "of org/missing at .*: RepositoryNotFound",
+            marks=pytest.mark.slow,
+        ),
         ({"path": "data/missing.bin"}, "^data/missing.bin of .*: .*EntryNotFound"),
-        ({"revision": "d" * 40}, "at dddd.*: RevisionNotFound"),
+        pytest.param({"revision": "d" * 40}, "at dddd.*: RevisionNotFound", marks=pytest.mark.slow),
     ],
 )
 def test_what_is_not_there_is_named(hub, asked, words):
@@ -104,8 +108,8 @@ def test_server_error_is_tried_again_and_mended(hub, capsys):
 @pytest.mark.parametrize(
     ("fault", "words", "fetched"),
     [
-        ({"failing": -1}, "HTTP 500", 0),
-        ({"is_cutting": True}, "RemoteProtocolError", 2),
+        pytest.param({"failing": -1}, "HTTP 500", 0, marks=pytest.mark.slow),
+        pytest.param({"is_cutting": True}, "RemoteProtocolError", 2, marks=pytest.mark.slow),
         ({"is_lying": True}, f"wrong checksum: .*, expected {hash_bytes(CONTENT)}", 2),
     ],
     ids=["fails", "cuts the body off", "sends another file"],

@@ -241,6 +241,7 @@ def test_parquet_without_questions_is_named(start, train, words):
         load(hub_corpus(revision=COMMIT, files=ONE_FILE), "all")
 
 
+@pytest.mark.slow
 def test_call_without_corpus_or_limits_takes_those_of_params(start, tmp_path, monkeypatch):
     start(make_world(), MAIN)
     path = tmp_path / "params.yaml"

@@ -305,6 +305,7 @@ def test_local_questions_are_loaded_with_gold_sql_or_their_answers(
         load("spider2", spider2)
 
 
+@pytest.mark.slow
 def test_predictions_are_scored_by_published_answers(
     spider2: dict[str, Any], tmp_path: Path
 ) -> None:

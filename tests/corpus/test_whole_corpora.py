@@ -96,6 +96,7 @@ def test_exports_have_a_column_for_evidence(world):
         assert [row["evidence"] for row in asked] == [row["evidence"] for row in DEV]
 
 
+@pytest.mark.slow
 def test_evidence_that_utf8_cannot_hold_is_excluded_and_stops_no_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)

@@ -170,6 +170,7 @@ def others(inside: ExportWorld) -> list[dict[str, Any]]:
     return [line for line in lines if line["split"] == "eval"]
 
 
+@pytest.mark.slow
 def test_usable_questions_count_if_they_are_predicted(
     gold: Path, questions: list[Any], others: list[Any], tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_other_usable_questions_that_nobody_kept_are_told(
         evaluate(gold, out=tmp_path, dataset=exported.exports / "huggingface", all_usable=True)
 
 
+@pytest.mark.slow
 def test_exports_and_checkouts_are_datasets(
     gold: Path, exported: ExportWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,7 +309,12 @@ def test_what_is_no_text_is_no_prediction(
     assert evaluate(path, out=tmp_path / "out")["errors"]["no_query"]["count"] == 1
 
 
-@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "end", [pytest.param("", marks=SLOW), "\n", pytest.param("\r\n", marks=SLOW)]
+)
 def test_last_line_may_be_empty(end: str, ordered: list[str], tmp_path: Path) -> None:
     path = tmp_path / "p.sql"
     path.write_text("\n".join([*ordered[:-1], ""]) + end, encoding="utf-8", newline="")
@@ -505,6 +512,7 @@ def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path:
         assert (done.returncode, done.stderr) == (1, f"answerkey evaluate: {said}\n")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_what_was_scored_is_kept(gold: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     evaluate(gold, out=tmp_path / "whole")

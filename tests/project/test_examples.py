@@ -232,6 +232,7 @@ def test_riskiest_questions_are_asked_and_what_is_said_becomes_flags(
     world.run("compare_questions")
 
 
+@pytest.mark.slow
 def test_run_that_was_cut_short_goes_on_where_it_was(world: World, out: Path) -> None:
     _, done = judge(world, say("wrong"), 401)
     assert done.returncode == 1

@@ -175,6 +175,7 @@ def test_numbers_are_plain_decimal_literals(text, number):
 # --- rows that are hard to compare: these tests end at once, or the search is not bounded
 
 
+@pytest.mark.slow
 def test_search_for_columns_ends_where_no_column_tells_rows_apart():
     """Two graphs that are hard to tell apart: 16 nodes, each with 6 neighbours, of which each two
     have 2 in common (Shrikhande's graph, and the rook's)."""

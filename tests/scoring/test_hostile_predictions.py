@@ -73,13 +73,14 @@ def run_python(text: str, *arguments: object) -> subprocess.CompletedProcess[str
     )
 
 
-@pytest.mark.parametrize("sql", [ONE_STEP, LONG_LIKE])
+@pytest.mark.parametrize("sql", [ONE_STEP, pytest.param(LONG_LIKE, marks=pytest.mark.slow)])
 def test_step_without_end_costs_its_seconds_and_scores_nothing(ships, sql):
     explanation = explain_score(sql, ["Sun"], **KNOWN, limits=SHORT, max_steps=10**9)
     assert (explanation.reward, explanation.reason) == (0.0, "time_exceeded")
     assert explanation.detail == "more than 1 seconds of CPU time"
 
 
+@pytest.mark.slow
 def test_whatever_asks_for_a_step_without_end_gets_nothing(ships):
     assert score_sql(ONE_STEP, ["Sun"], **KNOWN, limits=SHORT, max_steps=10**9) == 0.0
     assert execute(ONE_STEP, "ships", limits=SHORT) is None
@@ -185,7 +186,9 @@ def test_ends_of_workers_are_told_apart_whoever_waits_for_children(ships, handle
     assert done.stdout.split() == ["time_exceeded", "sql_error", "worker_died"], done.stderr
 
 
-@pytest.mark.parametrize("closed", ["0", "1", "2", "01", "012"])
+@pytest.mark.parametrize(
+    "closed", [*(pytest.param(one, marks=pytest.mark.slow) for one in ("0", "1", "2", "01")), "012"]
+)
 def test_process_without_standard_files_scores(ships, tmp_path, closed):
     text = """
         import os, sys
@@ -381,7 +384,7 @@ def test_interrupt_of_the_caller_ends_what_it_waits_for(ships):
     assert done.stdout.split() == ["interrupted", "1.0"], done.stderr
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_child_process_scores_and_survives(ships, method):
     text = """
         import multiprocessing, sys
@@ -478,6 +481,7 @@ def test_workers_end_with_the_process_that_asks(ships, sql, times, seconds):
         os.kill(int(fork), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_innocent_ones_do_not_wait_for_hostile_ones(ships):
     known = {**KNOWN, "max_steps": 10**9}
     pool = RewardPool(workers=2, limits={"max_seconds": 600})
@@ -595,7 +599,7 @@ SIZES = {"1 KB": (10, 100, 100), "300 KB": (300, 1000, 12), "10 MB": (20, 500_00
 
 
 @pytest.mark.parametrize(("count", "width", "jobs"), SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, width, jobs, workers):
     path = str(ships / "ships" / "ships.sqlite")
     sql = (

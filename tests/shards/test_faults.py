@@ -202,6 +202,7 @@ def test_query_that_heeds_no_limit_is_set_aside_alone(project, engine):
     }
 
 
+@pytest.mark.slow
 def test_machine_that_kills_all_workers_leaves_nothing_out(project, undisturbed):
     """As where there is no memory for a while: the run fails, and the next one has all answers."""
     stage = start_halfway(project, "local")
@@ -266,6 +267,7 @@ def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, 
     assert project.bytes() == undisturbed
 
 
+@pytest.mark.slow
 @both_engines
 def test_stage_that_is_killed_is_taken_up_by_the_next_run(project, undisturbed, engine):
     """Its workers end with it, though nobody kills them."""

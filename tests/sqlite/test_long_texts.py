@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.shared.paths import ROOT
 
 PATIENCE_S = 120  # some seconds are what it takes
@@ -127,6 +129,7 @@ def run_python(code: str, *arguments: str, text: str = "") -> None:
     )
 
 
+@pytest.mark.slow
 def test_long_text_of_any_kind_is_read_in_time() -> None:
     assert all(len(text) >= SIZE for _, texts in CASES.values() for text in texts)
     run_python(RUN, text=json.dumps(CASES))
@@ -134,6 +137,8 @@ def test_long_text_of_any_kind_is_read_in_time() -> None:
 
 QUERIES = """
 import contextlib, pathlib, sys
+import pytest
+
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 with GuardedDatabase(pathlib.Path(sys.argv[1])) as database:
     for spaces in (5_000, 90_000):

@@ -92,6 +92,7 @@ def test_every_likeness_is_found_and_no_other(world: World) -> None:
     }
 
 
+@pytest.mark.slow
 def test_questions_of_held_out_sets_are_flagged(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,6 +192,7 @@ def test_risk_and_verdicts_reach_the_product(
     assert "1 void verdict" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     risky.change("select_questions.policies.latent_tie", "flag")
     risky.change("select_questions.policies.gold_risk", "flag")

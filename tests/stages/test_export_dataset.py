@@ -197,6 +197,7 @@ def test_product_holds_these_files_and_a_second_run_of_every_stage_the_same_byte
     assert hash_tree(world.folder, *OUTS) == first
 
 
+@pytest.mark.slow
 def test_counts_and_metrics_have_the_same_keys_whatever_is_excluded(world):
     before = {name: world.json(f"metrics/{name}.json") for name in ("counts", "dataset")}
     told = ("loaded", "usable", "selected", "database")

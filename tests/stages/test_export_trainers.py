@@ -149,6 +149,7 @@ def test_template_from_params_makes_the_prompts(world, tmp_path):
     assert "-- (1, 'Zoë')\nCREATE TABLE shelf" in text
 
 
+@pytest.mark.slow
 def test_split_without_questions_has_no_file_and_none_of_before(world, tmp_path):
     world.drop_targets()
     world.write_questions("dev.json", "library", [("Pay?", "SELECT wage FROM book")])

@@ -99,6 +99,16 @@ def test_bytes_are_the_same_for_any_number_of_workers(world, tmp_path):
         assert hash_tree(tmp_path, SHARDS, SUITES) == one
 
 
+def test_damaged_suite_alone_is_made_again(world, capfd):
+    some = next((world.folder / SUITES / "library").glob("*.sqlite"))
+    whole = some.read_bytes()
+    some.write_bytes(whole + b"!")
+    world.run("generate_test_suites")
+    assert "suites of 1 made" in capfd.readouterr().err
+    assert some.read_bytes() == whole
+
+
+@pytest.mark.slow
 def test_only_what_changed_is_made_again(world, capfd):
     def run() -> str:
         world.run("generate_test_suites")
@@ -128,7 +138,14 @@ def test_question_with_several_right_answers_has_no_suite(world):
     assert second["databases"]
 
 
-@pytest.mark.parametrize(("models", "is_used"), [((5, 4), False), ((5, 5), True), ((4, 1), True)])
+@pytest.mark.parametrize(
+    ("models", "is_used"),
+    [
+        ((5, 4), False),
+        pytest.param((5, 5), True, marks=pytest.mark.slow),
+        pytest.param((4, 1), True, marks=pytest.mark.slow),
+    ],
+)
 def test_variant_on_which_most_models_agree_otherwise_is_not_used(world, capfd, models, is_used):
     """The models all have the rows of gold on the real database."""
     world.run("generate_test_suites")

@@ -57,6 +57,7 @@ def count(total: int, right: int) -> dict[str, int]:
     return {"total": total, "database": right, "suite": right}
 
 
+@pytest.mark.slow
 def test_without_rollouts_there_are_no_pass_rates(world, capsys):
     world.run("score_rollouts")
     assert world.json(RATES) == []

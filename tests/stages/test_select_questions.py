@@ -218,6 +218,7 @@ TIED = {
 }
 
 
+@pytest.mark.slow
 def test_ties_whose_right_answers_are_all_known_are_kept_where_policies_accept_them(world):
     world.drop_targets()
     world.write_questions("train_spider.json", "harbour", list(TIED.items()))
@@ -301,6 +302,7 @@ def test_targets_out_of_reach_end_with_what_there_is(world):
     assert not (world.folder / SELECTION / "questions.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_question_of_no_text_or_of_broken_text_is_excluded_and_stops_no_run(world):
     world.drop_targets()
     texts = ("", " \n", "Which \ud800 book?")
