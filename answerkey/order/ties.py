@@ -122,13 +122,13 @@ class Ties:
     has_open_keys: bool = False
 
     def cut_runs(self) -> list[Run]:
-        """The mixed runs that a bound cuts through: another choice of rows is equally correct."""
-        bounds = [bound for bound in (self.start, self.stop) if bound is not None]
-        return [
-            run
-            for run in self.runs
-            if run.is_mixed and any(run.first < bound < run.end for bound in bounds)
-        ]
+        """The mixed runs of which some rows are returned, and not all: another choice of rows is
+        equally correct."""
+        return [run for run in self.runs if run.is_mixed and self._cuts(run)]
+
+    def _cuts(self, run: Run) -> bool:
+        stop = run.end if self.stop is None else min(run.end, self.stop)
+        return 0 < stop - max(run.first, self.start) < run.end - run.first
 
     def has_open_order(self, answer: list[Row]) -> bool:
         """Whether neighbours in the answer differ, and no sort key puts them in order."""
