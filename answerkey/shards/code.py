@@ -41,7 +41,7 @@ def hash_function(module: str, name: str, *, root: Path = ROOT) -> str:
         FileNotFoundError: if the module is not there.
     """
     code = list_code(module, name, root=root)
-    return hash_value([(of, list(map(ast.unparse, code[of]))) for of in sorted(code)])
+    return hash_value([(of, list(map(_write, code[of]))) for of in sorted(code)])
 
 
 def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
@@ -69,8 +69,12 @@ def _find_file(module: str, root: Path) -> Path:
 
 def _read(module: str, *, root: Path) -> tuple[ast.stmt, ...]:
     """The statements of a module, without docstrings and what only a type checker reads."""
-    tree = ast.parse(_find_file(module, root).read_text(encoding="utf-8"))
-    return tuple(_Stripper().visit(tree).body)
+    return _parse(_find_file(module, root).read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> tuple[ast.stmt, ...]:
+    return tuple(_Stripper().visit(ast.parse(text)).body)
 
 
 class _Stripper(ast.NodeTransformer):
@@ -81,6 +85,11 @@ class _Stripper(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | None:
         is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         return None if is_for_types else self.generic_visit(node)
+
+
+@lru_cache(maxsize=65_536)
+def _write(statement: ast.stmt) -> str:
+    return ast.unparse(statement)  # which knows no comments
 
 
 def _select(names: set[str], statements: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
