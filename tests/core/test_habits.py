@@ -67,6 +67,7 @@ def test_package_is_the_command_and_helps(arguments: tuple[str, ...], tmp_path: 
     assert "tell how many predictions are right" in done.stdout
 
 
+@pytest.mark.slow
 def test_module_of_evaluations_is_the_verb(inside: ExportWorld, tmp_path: Path) -> None:
     predictions = str(write_predictions(tmp_path, inside))
     said = [

@@ -378,7 +378,12 @@ COUNTING = ", ".join(f"printf('%.2000000000c%.2000000000c', {n}, {n})" for n in 
     ("statement", "limits", "words"),
     [
         (f"INSERT INTO t {double()}", {"max_heap_bytes": 30_000_000}, "30000000 bytes of heap"),
-        (f"SELECT {COUNTING}", {"max_seconds": 1}, "the process .* was ended: a single step takes"),
+        pytest.param(
+            f"SELECT {COUNTING}",
+            {"max_seconds": 1},
+            "the process .* was ended: a single step takes",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["heap while it is compiled", "step without end"],
 )
@@ -401,10 +406,11 @@ def test_text_that_no_parser_can_hold_does_not_end_the_stage(tmp_path):
     ("statements", "limits", "words"),
     [
         ("INSERT INTO t VALUES (1, 2);" * 1000, {"max_steps": 2000}, "more than 2000 virtual mach"),
-        (
+        pytest.param(
             f"INSERT INTO t {ENDLESS} SELECT x, x FROM n WHERE x < 0;",
             {"max_steps": 10**15, "max_seconds": 1},
             "more than 1 seconds; at or after: INSERT INTO t WITH",
+            marks=pytest.mark.slow,
         ),
         (
             f"INSERT INTO t {ENDLESS} SELECT x, 'and more' FROM n;",

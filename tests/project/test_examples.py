@@ -247,7 +247,14 @@ def test_run_that_was_cut_short_goes_on_where_it_was(world: World, out: Path) ->
     assert server.asked == []
 
 
-@pytest.mark.parametrize("answer", [429, b"[]", b"[" * 99_999, "I cannot say.", say("perhaps")])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        429,
+        "I cannot say.",
+        *(pytest.param(a, marks=pytest.mark.slow) for a in (b"[]", b"[" * 99_999, say("perhaps"))),
+    ],
+)
 def test_answer_that_is_none_is_asked_for_again(
     world: World, out: Path, answer: str | int | bytes
 ) -> None:
@@ -259,8 +266,12 @@ def test_answer_that_is_none_is_asked_for_again(
 
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [((b" ", 0.1), "no whole answer in 1.0 seconds"), ((b" " * 65_536, 0), "over 4000000 bytes")],
-    ids=["slow", "endless"],
+    [
+        pytest.param(
+            (b" ", 0.1), "no whole answer in 1.0 seconds", id="slow", marks=pytest.mark.slow
+        ),
+        pytest.param((b" " * 65_536, 0), "over 4000000 bytes", id="endless"),
+    ],
 )
 def test_answer_without_an_end_is_given_up(
     world: World, out: Path, answer: Answer, words: str

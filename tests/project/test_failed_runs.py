@@ -61,6 +61,7 @@ def fates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", PIPELINE)
 def test_what_a_stage_has_made_stays_until_its_successor_is_there(
     fates: dict[str, Any], stage: str

@@ -152,7 +152,9 @@ def kill_one_that_began(pool: RewardPool, killed: set[int]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("handler", ["signal.SIG_IGN", "wait_for_all"])
+@pytest.mark.parametrize(
+    "handler", ["signal.SIG_IGN", pytest.param("wait_for_all", marks=pytest.mark.slow)]
+)
 def test_ends_of_workers_are_told_apart_whoever_waits_for_children(ships, handler):
     text = f"""
         import os, signal, sys, threading, time
@@ -411,6 +413,7 @@ def test_child_process_scores_and_survives(ships, method):
     assert done.stdout.splitlines() == ["1.0", "[(0.0, 1.0), (1.0, 1.0)]", "1.0"], done.stderr
 
 
+@pytest.mark.slow
 def test_fork_while_threads_score_does_not_lock_the_child(ships):
     text = """
         import os, threading
@@ -440,10 +443,12 @@ def test_fork_while_threads_score_does_not_lock_the_child(ships):
 @pytest.mark.parametrize(
     ("sql", "times", "seconds"),
     [
-        pytest.param("SELECT 1", 1, 0, id="starts"),
-        pytest.param("SELECT 1", 1, 1, id="waits"),
+        pytest.param("SELECT 1", 1, 0, id="starts", marks=pytest.mark.slow),
+        pytest.param("SELECT 1", 1, 1, id="waits", marks=pytest.mark.slow),
         pytest.param(ONE_STEP, 1, 1, id="executes"),
-        pytest.param("SELECT hex(zeroblob(400000)) FROM ship", 10**9, 0.2, id="sends"),
+        pytest.param(
+            "SELECT hex(zeroblob(400000)) FROM ship", 10**9, 0.2, id="sends", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_workers_end_with_the_process_that_asks(ships, sql, times, seconds):

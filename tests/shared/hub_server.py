@@ -92,7 +92,8 @@ class HubServer:
 @contextlib.contextmanager
 def run_hubs(monkeypatch: pytest.MonkeyPatch, home: Path) -> Iterator[Callable[..., HubServer]]:
     """A function that starts a hub and points the library's environment at it, and at an empty
-    cache in `home`; all hubs stop when the block ends."""
+    cache in `home`; nothing waits before it asks again; all hubs stop when the block ends."""
+    monkeypatch.setattr("answerkey.corpus.hub._BACKOFF_S", 0.0)
     for name in [name for name in os.environ if name.startswith(("HF_", "HUGGING"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HF_HOME", str(home))
