@@ -13,10 +13,10 @@ from typing import NamedTuple
 from sqlglot import exp
 from suite_predictions import Question
 
+from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.sql.query_tree import parse_sql, to_sql, unwrap
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, quote_name, read_schema
-from answerkey.suites.neighbors import list_neighbors
 from answerkey.suites.questions import write_by_heart
 
 _MOST_NEIGHBORS = 60  # of a query, as many as suites are made for

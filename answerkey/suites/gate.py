@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from answerkey.alternatives.trees import Change
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sql.query_tree import unwrap
@@ -19,7 +20,6 @@ from answerkey.sqlite.guard import QueryError, Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.executions import Executions, are_same, is_void
 from answerkey.suites.questions import NoSuite, Query
-from answerkey.suites.trees import Change
 
 # Of gold on a variant: a prediction has twenty times as many there.
 _MAX_STEPS_GATE = 50_000

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from answerkey.alternatives.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.suites.executions import Executions, are_same, is_void
 from answerkey.suites.questions import BY_HEART, Asked, Query
-from answerkey.suites.trees import Change
 
 
 def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TypedDict
 
+from answerkey.alternatives.trees import Change
 from answerkey.sqlite.guard import Row, Value
-from answerkey.suites.trees import Change
 
 _MAX_SHOWN_ROWS = 3
 _MAX_SHOWN_CHARACTERS = 200

@@ -11,6 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.alternatives.codes import mutate_codes
+from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.alternatives.readings import list_readings
+from answerkey.alternatives.trees import Change, write_changes
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, has_choice, read_order
@@ -18,9 +22,6 @@ from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.executions import Executions, are_same
 from answerkey.suites.latent import LatentAmbiguity
-from answerkey.suites.neighbors import list_neighbors
-from answerkey.suites.readings import list_readings, mutate_codes
-from answerkey.suites.trees import Change, write_changes
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.
 BY_HEART = "by_heart"

@@ -33,7 +33,7 @@ CHANGES = {
     "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
     "a probe": ("answerkey/probes/answers.py", "many_rows", "rows", {"audit"}),
     "a word of English": ("answerkey/english/measures.py", "|never", "", {"audit"}),
-    "a neighbor": ("answerkey/suites/neighbors.py", "join_type", "outer", {"suites"}),
+    "a neighbor": ("answerkey/alternatives/neighbors.py", "join_type", "outer", {"suites"}),
     "the canonical form": ("answerkey/sql/canonical.py", "exp.GT", "exp.LT", {"parses"}),
 }
 

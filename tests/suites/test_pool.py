@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
@@ -18,7 +19,6 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.executions import Executions, are_same
-from answerkey.suites.neighbors import list_neighbors
 from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import (
     NoSuite,

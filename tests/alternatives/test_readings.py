@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
+from answerkey.alternatives.readings import list_readings
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.schema import read_schema
-from answerkey.suites.readings import list_readings
 
 HARBOUR = """
 CREATE TABLE port (

@@ -8,6 +8,19 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from answerkey.alternatives.trees import (
+    Change,
+    Steps,
+    changed,
+    find_user,
+    has_unique_rows,
+    is_counted_once,
+    is_within,
+    list_others,
+    replaced,
+    without,
+    write_changes,
+)
 from answerkey.sql.conditions import (
     COMPARISONS,
     CONNECTORS,
@@ -22,19 +35,6 @@ from answerkey.sql.keys import find_one_key, is_nullable, is_number, list_key
 from answerkey.sql.query_tree import is_star, is_whole_order_term
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, list_columns
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.trees import (
-    Change,
-    Steps,
-    changed,
-    find_user,
-    has_unique_rows,
-    is_counted_once,
-    is_within,
-    list_others,
-    replaced,
-    without,
-    write_changes,
-)
 
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
 _MAX_COUNTED_PER_COUNT = 2

@@ -1,0 +1,1 @@
+"""Alternatives: queries beside gold, each with a reason why it is meant, may be, or is not."""

@@ -1,0 +1,106 @@
+"""Readings of superlatives: one row, or all that tie."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from answerkey.alternatives.trees import Steps, add_condition, changed, list_shown, replaced
+from answerkey.sql.conditions import list_parts
+from answerkey.sql.query_tree import make_limit, read_integer
+from answerkey.sql.scopes import Scopes, inline_aliases
+
+_EXTREMES = (exp.Max, exp.Min)
+
+
+def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
+    """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value.
+
+    Reason: "the youngest singer" says which age counts, and not how many singers may have it.
+    """
+    for subquery in list(scopes.nodes.find_all(exp.Subquery)):
+        yield from _take_inner_ties(subquery, scopes)
+    select = scopes.tree
+    if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
+        return
+    if select.args.get("limit") is not None:
+        yield from _take_ties(select, scopes)
+    elif select.args.get("from_") is not None and select.args.get("group") is None:
+        yield from _take_rows_of_extreme(select)
+        yield from _take_one(select)
+
+
+def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
+    order, rows = select.args.get("order"), select.args["limit"].expression
+    is_first = read_integer(rows) == 1 and select.args.get("offset") is None
+    if order is None or len(order.expressions) != 1 or not is_first:
+        return
+    key = inline_aliases(order.expressions[0].this, scopes).unnest()
+    if read_integer(key) is not None:
+        return
+    extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
+    is_grouped, clause = select.args.get("group") is not None, "where"
+    if is_grouped != (key.find(exp.AggFunc) is not None):
+        return
+    if is_grouped:
+        values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
+        best = exp.Select(
+            expressions=[extreme(this=exp.column("n"))],
+            from_=exp.From(this=exp.Subquery(this=values)),
+        )
+        condition, clause = exp.EQ(this=key, expression=exp.Subquery(this=best)), "having"
+    else:
+        condition = _is_extreme(key, extreme, select)
+    changes = {clause: add_condition(select, clause, condition)}
+    with changed(select, **changes, order=None, limit=None):
+        yield "all_ties"
+
+
+def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
+    select, user = subquery.this, subquery.parent
+    if not isinstance(user, exp.EQ) or user.expression is not subquery:
+        return
+    if isinstance(select, exp.Select) and select.args.get("limit") is not None:
+        for _ in _take_ties(select, scopes):
+            other = exp.In(this=user.this.copy(), query=subquery.copy())
+            with replaced(user, other):
+                yield "all_ties"
+
+
+def _take_rows_of_extreme(select: exp.Select) -> Steps:
+    shown = list_shown(select)
+    found = [column for column in shown if isinstance(column, _EXTREMES)]
+    others = [column for column in shown if not isinstance(column, _EXTREMES)]
+    if len(found) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
+        return
+    value = found[0].this
+    condition = _is_extreme(value, type(found[0]), select)
+    columns = [value.copy() if column is found[0] else column.copy() for column in shown]
+    with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
+        yield "all_ties"
+
+
+def _take_one(select: exp.Select) -> Steps:
+    where = select.args.get("where")
+    if where is None or any(isinstance(one.unnest(), exp.AggFunc) for one in list_shown(select)):
+        return
+    for part in list_parts(where.this, exp.And):
+        condition = part.unnest()
+        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            continue
+        if isinstance(query.expressions[0].unalias(), _EXTREMES) and not query.args.get("group"):
+            with changed(select, limit=make_limit(1)):
+                yield "one_row"
+            return
+
+
+def _is_extreme(value: exp.Expr, extreme: type[exp.Expr], select: exp.Select) -> exp.EQ:
+    best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
+    return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
+
+
+def _copy_part(select: exp.Select, columns: list[exp.Expr], *, is_grouped: bool) -> exp.Select:
+    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
+    copy = select.copy()
+    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})

@@ -1,0 +1,75 @@
+"""Readings of texts: as gold writes them, or as the question does."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from answerkey.alternatives.trees import Steps, replaced
+from answerkey.sql.conditions import read_text
+from answerkey.sql.scopes import Scopes
+
+_INCLUDES = re.compile(
+    r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
+    re.IGNORECASE,
+)
+_SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
+
+
+def read_texts(scopes: Scopes, question_text: str) -> Steps:
+    """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
+    others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
+    question in place of gold's.
+
+    Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
+    'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
+    question, both may be meant.
+    """
+    asks_to_contain = _INCLUDES.search(question_text) is not None
+    for node in scopes.nodes.find_all(exp.EQ, exp.Like):
+        text = read_text(node.expression, scopes)
+        if text is None or not isinstance(node.this, exp.Column) or scopes.is_string(node.this):
+            continue
+        may_contain = asks_to_contain or _is_kind(node, text, question_text, scopes)
+        if isinstance(node, exp.Like):
+            may_contain = not set(text) & set("%_")
+        if may_contain:
+            pattern = exp.Literal.string(f"%{text}%")
+            with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
+                yield "contained_text"
+        if text.upper() != text.lower() and not set(text) & set("%_"):
+            kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
+            with replaced(node, kind(this=node.this.copy(), expression=exp.Literal.string(text))):
+                yield "any_case"
+        for word in _list_spellings(text, question_text):
+            with replaced(node.expression, exp.Literal.string(word)):
+                yield "question_spelling"
+
+
+def find_word(text: str, question_text: str, flags: int = 0) -> str | None:
+    found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
+    return found and found[0]
+
+
+def _is_kind(node: exp.Expr, text: str, question_text: str, scopes: Scopes) -> bool:
+    """Whether a text stands for a part of a name: "math courses", without quotes and capitals."""
+    found = scopes.find_direct(node.this)
+    bare = re.sub(r"([\"'])[^\"']*\1", "", question_text)
+    is_small = text.islower() and find_word(text, bare) is not None
+    return is_small and found is not None and scopes.is_label(found)
+
+
+def _list_spellings(text: str, question_text: str) -> list[str]:
+    """How a question spells a text that it does not have: in other letters, or as a longer or a
+    shorter word, which is no plural."""
+    same = find_word(text, question_text, re.IGNORECASE)
+    if same is not None:
+        return [same] if find_word(text, question_text) is None else []
+    found = []
+    for word in dict.fromkeys(re.findall(r"\w+", question_text)):
+        short, long = sorted((text.lower(), word.lower()), key=len)
+        is_near = len(short) >= _SHORTEST_TEXTS and long.startswith(short)
+        if is_near and long.removeprefix(short) not in ("s", "es"):
+            found.append(word)
+    return found
