@@ -1,12 +1,17 @@
 import contextlib
 import json
 import sqlite3
+from pathlib import Path
 
 import pytest
 
+from answerkey.base.records import write_jsonl
 from answerkey.sqlite.schema import (
     Column,
     ForeignKey,
+    Schema,
+    SchemaFile,
+    Table,
     affinity,
     decode_schema,
     encode_schema,
@@ -161,3 +166,25 @@ def test_quoted_name_is_that_name(name):
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE TABLE t ({quote_name(name)} INT)")
         assert connection.execute("PRAGMA table_info(t)").fetchone()[1] == name
+
+
+SCHEMAS = {
+    name: Schema((Table(table, False, (Column("id", "INTEGER", True, 1),), (("id",),)),))
+    for name, table in (("café", "ship"), ("mill", "größe"), ("zoo", "animal"))
+}
+
+
+@pytest.fixture
+def schemas_path(tmp_path: Path) -> Path:
+    path = tmp_path / "schemas.jsonl"
+    tables = {name: encode_schema(schema) for name, schema in SCHEMAS.items()}
+    write_jsonl(path, ({"database_name": name, "tables": found} for name, found in tables.items()))
+    return path
+
+
+def test_schemas_are_found_in_any_order(schemas_path: Path) -> None:
+    schemas = SchemaFile(schemas_path)
+    assert [schemas[name] for name in ("zoo", "café", "mill", "café")] == [
+        SCHEMAS[name] for name in ("zoo", "café", "mill", "café")
+    ]
+    assert decode_schema(schemas.read_tables("mill")) == SCHEMAS["mill"]

@@ -1,15 +1,15 @@
+"""Records on disk: JSON that reads back, hashes, files that are replaced whole, manifests."""
+
 from __future__ import annotations
 
 import json
 import math
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from answerkey.base.log import start_log
 from answerkey.base.records import (
     decode_json,
     digest_text,
@@ -25,7 +25,6 @@ from answerkey.base.records import (
     write_jsonl,
     write_manifest,
 )
-from answerkey.sqlite.schema import Column, Schema, SchemaFile, Table, decode_schema, encode_schema
 
 json_values = st.recursive(
     st.none()
@@ -125,14 +124,6 @@ def test_hash_is_of_bytes_and_of_values_whatever_their_order(tmp_path):
     assert hash_value([1, 2]) != hash_value([2, 1])
 
 
-def test_log_writes_one_line_however_often_it_is_started(capsys):
-    start_log("some_stage")
-    log = start_log("some_stage")
-    log.debug("unseen")
-    log.info("3 rows")
-    assert capsys.readouterr().err == "some_stage: 3 rows\n"
-
-
 def test_brackets_in_brackets_are_an_error_of_the_text():
     with pytest.raises(ValueError, match="brackets in brackets"):
         decode_json("[" * 100_000)
@@ -152,25 +143,3 @@ def test_entries_come_back_as_they_were_written(tmp_path, count):
     assert list(read_manifest(path).items()) == list(entries.items())
     assert json.loads(path.read_bytes()) == {"databases": entries}
     assert read_database_hashes(tmp_path) == {name: e["sha256"] for name, e in entries.items()}
-
-
-SCHEMAS = {
-    name: Schema((Table(table, False, (Column("id", "INTEGER", True, 1),), (("id",),)),))
-    for name, table in (("café", "ship"), ("mill", "größe"), ("zoo", "animal"))
-}
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "schemas.jsonl"
-    tables = {name: encode_schema(schema) for name, schema in SCHEMAS.items()}
-    write_jsonl(path, ({"database_name": name, "tables": found} for name, found in tables.items()))
-    return path
-
-
-def test_schemas_are_found_in_any_order(path: Path) -> None:
-    schemas = SchemaFile(path)
-    assert [schemas[name] for name in ("zoo", "café", "mill", "café")] == [
-        SCHEMAS[name] for name in ("zoo", "café", "mill", "café")
-    ]
-    assert decode_schema(schemas.read_tables("mill")) == SCHEMAS["mill"]
