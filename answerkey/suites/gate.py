@@ -16,9 +16,9 @@ from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sql.query_tree import unwrap
 from answerkey.sqlite.answers import Order
+from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.sqlite.guard import QueryError, Row
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.executions import Executions, are_same, is_void
 from answerkey.suites.questions import NoSuite, Query
 
 # Of gold on a variant: a prediction has twenty times as many there.

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from answerkey.alternatives.trees import Change
 from answerkey.sqlite.answers import Order
-from answerkey.suites.executions import Executions, are_same, is_void
+from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.suites.questions import BY_HEART, Asked, Query
 
 

@@ -20,10 +20,10 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import hash_value
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.cover import BY_HEART_WEIGHT, GUARDED_WEIGHT, choose_databases, choose_suite
-from answerkey.suites.executions import Executions
 from answerkey.suites.gate import find_majority, find_other_reading, find_stable_order
 from answerkey.suites.guarded import find_guarded, tells_apart, tells_guarded
 from answerkey.suites.latent import show_latent

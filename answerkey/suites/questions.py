@@ -18,9 +18,9 @@ from answerkey.alternatives.trees import Change, write_changes
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, has_choice, read_order
+from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.executions import Executions, are_same
 from answerkey.suites.latent import LatentAmbiguity
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.sqlite.answers import shape_answer, write_order
-from answerkey.suites.executions import Executions
+from answerkey.sqlite.executions import Executions
 from answerkey.suites.latent import LatentAmbiguity
 from answerkey.suites.questions import BY_HEART, Asked, NoSuite, SuiteQuestion
 

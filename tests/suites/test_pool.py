@@ -15,10 +15,10 @@ from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import Order, shape_answer
+from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, read_schema
-from answerkey.suites.executions import Executions, are_same
 from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import (
     NoSuite,
