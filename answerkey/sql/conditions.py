@@ -8,7 +8,7 @@ port.town.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -34,6 +34,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Like: "LIKE",
     exp.Glob: "GLOB",
 }
+_PREDICATES = (*_OPERATORS, exp.Between, exp.In)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -129,17 +130,26 @@ class Comparison(NamedTuple):
         return show_sql(self.node)
 
 
-def list_comparisons(scopes: Scopes) -> Iterator[Comparison]:
-    """All comparisons of a query, those of its subqueries included."""
-    for node in scopes.nodes.find_all(*_OPERATORS, exp.Between, exp.In):
-        if isinstance(node, exp.Between):
-            yield _compare(node, ">=", node.args["low"], scopes)
-            yield _compare(node, "<=", node.args["high"], scopes)
-        elif isinstance(node, exp.In):
-            for member in node.expressions:
-                yield _compare(node, "=", member, scopes)
-        else:
-            yield _compare(node, _OPERATORS[type(node)], node.expression, scopes)
+def list_comparisons(scopes: Scopes, within: Iterable[exp.Expr] | None = None) -> list[Comparison]:
+    """All comparisons of a query, those of its subqueries included; or those of parts of it."""
+    predicates: list[exp.Expr] = []
+    if within is None:
+        predicates += scopes.nodes.find_all(*_PREDICATES)
+    else:
+        for part in within:
+            predicates += part.find_all(*_PREDICATES)
+    return [comparison for node in predicates for comparison in _read_predicate(node, scopes)]
+
+
+def _read_predicate(node: exp.Expr, scopes: Scopes) -> Iterator[Comparison]:
+    if isinstance(node, exp.Between):
+        yield _compare(node, ">=", node.args["low"], scopes)
+        yield _compare(node, "<=", node.args["high"], scopes)
+    elif isinstance(node, exp.In):
+        for member in node.expressions:
+            yield _compare(node, "=", member, scopes)
+    else:
+        yield _compare(node, _OPERATORS[type(node)], node.expression, scopes)
 
 
 def _compare(node: exp.Expr, operator: str, right: exp.Expr, scopes: Scopes) -> Comparison:

@@ -112,11 +112,6 @@ class Resolution:
     scope: Scope
 
     @property
-    def is_direct(self) -> bool:
-        """Whether it is a column of a base table or view that stands in FROM itself."""
-        return self.source is not None and self.source.table is not None
-
-    @property
     def is_alias(self) -> bool:
         return self.source is None
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.sql.conditions import Comparison, list_comparisons, read_text
 from answerkey.sql.query_tree import (
     find_with,
     first_select,
@@ -136,8 +137,6 @@ def invent_value(column: Column, number: int) -> Any:
 # What a query compares columns with, and what it asks of the rows behind its answer.
 
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like)
-_PREDICATES = (*_COMPARISONS, exp.Between, exp.In)
 _MAX_ROWS_PER_GROUP = 25  # of a group are planted
 _MAX_ROWS_AT_LAST = 250  # for questions that have no suite without
 _WITNESSES = 5
@@ -166,19 +165,24 @@ class Conditions(NamedTuple):
     group_size: int = 1
 
 
+class _Compared(NamedTuple):
+    operator: str
+    column: exp.Column
+    value: int | float | str
+
+
 def list_constants(scopes: Scopes) -> list[Constant]:
     """What a query compares columns with.
 
     `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 2, 9), ('ship', 1,
     'Peru')
     """
-    predicates = scopes.nodes.find_all(*_PREDICATES)
-    found = ((scopes.resolve(of), value) for _, of, value in _read_comparisons(scopes, predicates))
-    return [
-        (of.table.name, of.table.columns.index(of.column), value)
-        for of, value in found
-        if of is not None and of.table is not None and of.column is not None
-    ]
+    constants: list[Constant] = []
+    for _, column, value in _list_values(scopes, list_comparisons(scopes)):
+        base = scopes.resolve(column)
+        if base is not None and base.table is not None and base.column is not None:
+            constants.append((base.table.name, base.table.columns.index(base.column), value))
+    return constants
 
 
 def _list_outputs(query: exp.Expr | None) -> list[exp.Expr]:
@@ -236,19 +240,21 @@ class _Reader:
 
     def read(self, *, most_rows: int = _MAX_ROWS_PER_GROUP) -> Conditions:
         values: dict[Slot, tuple[Any, Any]] = {}
-        for kind, column, value in _read_comparisons(self._scopes, self._find_all(*_PREDICATES)):
+        comparisons = list_comparisons(self._scopes, self._selects)
+        for operator, column, value in _list_values(self._scopes, comparisons):
             slot = self._find_slot(column)
             if slot is not None:
                 near = list_near(value) or [value]  # one for the text 0: -1 is none of its kind
                 less, more = near[0], near[-1]
-                pairs: dict[type[exp.Expr], tuple[Any, Any]] = {
-                    exp.NEQ: (more, value),
-                    exp.GT: (more, value),
-                    exp.LT: (less, value),
-                    exp.LTE: (value, more),
+                pairs: dict[str, tuple[Any, Any]] = {
+                    "!=": (more, value),
+                    "IS NOT": (more, value),
+                    ">": (more, value),
+                    "<": (less, value),
+                    "<=": (value, more),
                 }
-                meets, misses = pairs.get(kind, (value, less))
-                if kind is exp.Like and isinstance(value, str):
+                meets, misses = pairs.get(operator, (value, less))
+                if operator == "LIKE" and isinstance(value, str):
                     misses = value[:-1]
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
@@ -265,7 +271,7 @@ class _Reader:
             tuple((slot, *pair) for slot, pair in values.items()),
             tuple((left, right) for left, right in equal if left is not None and right is not None),
             tuple(shared),
-            max((_count_rows(inner, most_rows) for inner in groups), default=1),
+            max((self._count_rows(inner, most_rows) for inner in groups), default=1),
         )
 
     def read_witnesses(self, find_rows: FindRows) -> Iterator[tuple[Conditions, Rowids]]:
@@ -333,21 +339,30 @@ class _Reader:
             for row in rows or ()
         ]
 
+    def _count_rows(self, select: exp.Select, most: int) -> int:
+        """How many rows HAVING asks for in a group: 1 where it does not say, or more than the
+        most."""
+        counts = [1]
+        for comparison in list_comparisons(self._scopes, [select.args["having"]]):
+            number = _read_value(comparison.right, self._scopes)
+            if isinstance(comparison.left, exp.Count) and isinstance(number, int):
+                at_least = {"=": number, ">=": number, ">": number + 1}
+                counts.append(at_least.get(comparison.operator, 1))
+        return max(counts) if max(counts) <= most else 1
+
     def _find_all(self, *types: type[exp.Expr]) -> Iterator[exp.Expr]:
         for select in self._selects:
             yield from select.find_all(*types)
 
     def _find_slot(self, node: exp.Expr | None) -> Slot | None:
         """The row and the column that an expression passes on; None where it does not."""
-        found = self._scopes.resolve(node) if isinstance(node, exp.Column) else None
-        if found is None:
+        if not isinstance(node, exp.Column):
             return None
-        if found.is_direct:
-            row = self._rows.get(id(found.source))
-            if row is None or found.column is None or found.table is None:
-                return None
-            return row, found.table.columns.index(found.column)
-        return self._find_slot(found.expression)
+        if (direct := self._scopes.find_direct(node)) is not None:
+            row = self._rows.get(id(direct.source))
+            return None if row is None else (row, direct.table.columns.index(direct.column))
+        resolution = self._scopes.resolve(node)
+        return self._find_slot(resolution.expression) if resolution is not None else None
 
     def _is_negated(self, node: exp.Expr | None, *columns: exp.Expr | None) -> bool:
         """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
@@ -393,40 +408,24 @@ class _Reader:
                     yield (left[0], place), (right[0], place)
 
 
-def _count_rows(select: exp.Select, most: int) -> int:
-    """How many rows HAVING asks for in a group: 1 where it does not say, or more than the most."""
-    counts = [1]
-    for node in select.args["having"].find_all(*_COMPARISONS):
-        number, kind = _read_literal(node.expression), type(node)
-        if isinstance(node.this, exp.Count) and isinstance(number, int):
-            counts.append({exp.EQ: number, exp.GTE: number, exp.GT: number + 1}.get(kind, 1))
-    return max(counts) if max(counts) <= most else 1
+def _list_values(scopes: Scopes, comparisons: Iterable[Comparison]) -> Iterator[_Compared]:
+    """The comparisons of a column with a literal. The letters of a LIKE are a text that meets it.
+
+    A GLOB is left out: what its brackets mean would have to be read.
+    """
+    for comparison in comparisons:
+        column, value = comparison.left, _read_value(comparison.right, scopes)
+        if isinstance(value, str) and comparison.operator == "LIKE":
+            value = value.replace("%", "").replace("_", "x")
+        if isinstance(column, exp.Column) and value is not None and comparison.operator != "GLOB":
+            yield _Compared(comparison.operator, column, value)
 
 
-def _read_comparisons(
-    scopes: Scopes, predicates: Iterable[exp.Expr]
-) -> Iterator[tuple[type[exp.Expr], exp.Column, Any]]:
-    """The kind of each comparison of a column, with what it is compared with."""
-    for node in predicates:
-        if not isinstance(node.this, exp.Column):
-            continue
-        others = node.expressions if isinstance(node, exp.In) else [node.expression]
-        if isinstance(node, exp.Between):
-            others = [node.args["low"], node.args["high"]]
-        for other in others:
-            is_text = isinstance(other, exp.Column) and scopes.is_string(other)
-            value = other.name if is_text else _read_literal(other)
-            if isinstance(value, str) and isinstance(node, exp.Like):
-                value = value.replace("%", "").replace("_", "x")
-            if value is not None:
-                yield type(node), node.this, value
-
-
-def _read_literal(node: exp.Expr) -> Any:
+def _read_value(node: exp.Expr, scopes: Scopes) -> int | float | str | None:
     """A number or a text; None for what is neither."""
     if isinstance(node, exp.Neg):
-        value = _read_literal(node.this)
+        value = _read_value(node.this, scopes)
         return -value if isinstance(value, int | float) else None
-    if not isinstance(node, exp.Literal):
-        return None
-    return node.this if node.is_string else read_number(node.this)
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return read_number(node.this)
+    return read_text(node, scopes)

@@ -47,7 +47,7 @@ def describe(sql: str, connection: sqlite3.Connection, name: str) -> list[str | 
         elif what.column is None:
             found.append("alias" if what.is_alias else "computed")
         else:
-            mark = "alias " if what.is_alias else "" if what.is_direct else "via "
+            mark = "alias " if what.is_alias else "" if scopes.find_direct(column) else "via "
             found.append(f"{mark}{what.table.name}.{what.column.name}")
     return found
 

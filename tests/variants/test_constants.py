@@ -41,6 +41,10 @@ def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> N
     [
         ("tons > 9", 10, 9),
         ("tons >= 9", 9, 8),
+        ("9 < tons", 10, 9),
+        ("9 = (tons)", 9, 8),
+        ("tons IS 9", 9, 8),
+        ("tons IS NOT 9", 10, 9),
         ("tons <= 9", 9, 10),
         ("tons = 9", 9, 8),
         ("tons <> 9", 10, 9),
@@ -132,6 +136,8 @@ def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
     [
         ("count(*) >= 4", 4),
         ("count(name) > 4", 5),
+        ("4 < count(name)", 5),
+        ("count(*) BETWEEN 4 AND 6", 4),
         ("count(*) = 2 AND sum(tons) > 9", 2),
         ("count(*) > 1000", 1),
         ("sum(tons) > 9", 1),
