@@ -8,9 +8,10 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import INTERIM
 from answerkey.base.records import write_jsonl
 from answerkey.base.stage import run_stage
-from answerkey.dataset import DIFFICULTY, INTERIM, read_joined
+from answerkey.dataset import DIFFICULTY, read_joined
 from answerkey.sections.classify_difficulty import RANK
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.selection.complexity import classify, find_cuts

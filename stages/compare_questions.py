@@ -9,18 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import HELD_OUT, INTERIM, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
-from answerkey.dataset import INTERIM, JOINED, Question, make_joined_record
+from answerkey.dataset import JOINED, Question, make_joined_record
 from answerkey.risk.gold_risk import Assessment, read_risk_table
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import decode_schema
-
-SCHEMAS = Path("data/interim/schemas.jsonl")
-HELD_OUT = Path("data/interim/held_out.json")
 
 
 def main(params: Params) -> None:

@@ -7,17 +7,14 @@ run: the manifest has its fault.
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
 
 from answerkey.base.log import format_size, spell_count, start_log
+from answerkey.base.paths import DATABASES, SCHEMAS
 from answerkey.base.records import write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
 from answerkey.corpus.downloads import read_tables, update_databases
 from answerkey.sections.whole_file import Params, read_params
-
-DATABASES = Path("data/databases")
-SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
 
 
 def main(params: Params) -> None:
@@ -36,7 +33,7 @@ def main(params: Params) -> None:
         log.warning(f"warning: the questions of {name} are set aside: {words}")
     unread = [{"database_name": name, "tables": []} for name in done.unreadable]
     read = (read_tables(name, path) for name, path in done.paths.items())
-    write_jsonl(SCHEMAS_PATH, chain(read, unread))
+    write_jsonl(SCHEMAS, chain(read, unread))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(
         f"{spell_count(len(done.paths), 'database')}"

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
+from answerkey.base.paths import CORPORA, COUNTS, PRODUCT, SELECTION, VALIDATION
 from answerkey.base.records import read_json, read_jsonl, replace_folder, write_json
 from answerkey.base.stage import run_stage
-from answerkey.dataset import INTERIM, SUITES, read_classified
+from answerkey.dataset import SUITES, read_classified
 from answerkey.exports.product import (
     average_scores,
     make_counts,
@@ -22,12 +23,7 @@ from answerkey.exports.product import (
 from answerkey.flags import FLAGS
 from answerkey.sections.whole_file import Params, read_params
 
-SELECTION = INTERIM / "selection"
-CORPORA = INTERIM / "corpora.json"
-VALIDATION = INTERIM / "validation.json"
-PRODUCT = Path("data/questions")
 METRICS = Path("metrics/dataset.json")
-COUNTS = Path("metrics/counts.json")
 PLOTS = Path("plots")
 
 

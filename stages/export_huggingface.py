@@ -8,24 +8,18 @@ from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.log import format_size, spell_count, start_log
+from answerkey.base.paths import COUNTS, DATABASES, EXPORTS, PRODUCT, SUITE_DATABASES
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
 from answerkey.base.stage import run_stage
 from answerkey.dataset import count_below
+from answerkey.exports import huggingface
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
-from answerkey.exports.huggingface import (
-    DATABASES,
-    TEST_SUITES,
-    write_packed_files,
-    write_questions,
-)
 from answerkey.exports.prompts import read_template
 from answerkey.sections.whole_file import Params, read_params
 
-PRODUCT = Path("data/questions")
-FOLDERS = {DATABASES: Path("data/databases"), TEST_SUITES: Path("data/test_suites")}
-COUNTS = Path("metrics/counts.json")
-PROMPTS = Path("data/exports/trl/messages")  # as export_trainers rendered them
-OUT = Path("data/exports/huggingface")
+FOLDERS = {huggingface.DATABASES: DATABASES, huggingface.TEST_SUITES: SUITE_DATABASES}
+PROMPTS = EXPORTS / "trl/messages"  # as export_trainers rendered them
+OUT = EXPORTS / "huggingface"
 TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
 
 
@@ -35,13 +29,15 @@ def main(params: Params) -> None:
     hub = params.export_huggingface
     selection = params.select_questions
     least = params.export_trainers.min_mutation_score
-    manifest = read_manifest(FOLDERS[DATABASES] / "manifest.json")
+    manifest = read_manifest(DATABASES / "manifest.json")
     with replace_folder(OUT) as folder:
         facts = CardFacts(
             corpora=read_json(PRODUCT / "corpora.json"),
             origins=[database["origin"] for database in manifest.values()],
-            files=write_questions(PRODUCT, PROMPTS, folder),
-            packed=write_packed_files(PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes),
+            files=huggingface.write_questions(PRODUCT, PROMPTS, folder),
+            packed=huggingface.write_packed_files(
+                PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes
+            ),
             metrics=read_json(COUNTS),
             bar=count_below(PRODUCT, least),
             targets=asdict(selection.targets)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from answerkey.base.log import spell_count, start_log
+from answerkey.base.paths import DATABASES, EXPORTS, PRODUCT
 from answerkey.base.records import read_jsonl, write_json
 from answerkey.base.stage import run_stage
 from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
@@ -16,9 +17,6 @@ from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import FORMATS, write_formats
 from answerkey.sections.whole_file import Params, read_params
 
-PRODUCT = Path("data/questions")
-DATABASES = Path("data/databases")
-EXPORTS = Path("data/exports")
 BROWSABLE = EXPORTS / "questions.db"
 TOKENIZER = Path("data/tokenizer")
 LINKS = Path("data/schema_links/tables.json")  # {"fleet_train_000": ["ship", "port"]}

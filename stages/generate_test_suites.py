@@ -6,10 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from statistics import fmean
 
 from answerkey.base.log import spell_count, start_log
+from answerkey.base.paths import (
+    AUDIT,
+    DATABASES,
+    PARSED,
+    ROLLOUTS,
+    SCHEMAS,
+    SPLIT_QUESTIONS,
+    SUITE_DATABASES,
+    TEST_SUITES,
+)
 from answerkey.base.records import read_database_hashes, read_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.evaluation.samples import choose_queries, read_rollouts
@@ -20,21 +29,15 @@ from answerkey.sqlite.schema import SchemaFile
 from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import make_question
 
-INTERIM = Path("data/interim")
-DATABASES = Path("data/databases")
-OUT = INTERIM / "test_suites"
-SUITES = Path("data/test_suites")
-ROLLOUTS = Path("data/rollouts")
-
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
     """Each database with those of its questions that have an answer and were parsed, and what
     models answered."""
     model_queries = choose_queries(read_rollouts(ROLLOUTS))
-    hashes, schemas = read_database_hashes(DATABASES), SchemaFile(INTERIM / "schemas.jsonl")
-    for name, records in groupby(read_jsonl(INTERIM / "splits.jsonl"), itemgetter("database_name")):
-        audits = {audit["question_id"]: audit for audit in read_shards(INTERIM / "audit", [name])}
-        parses = read_shards(INTERIM / "parsed", [name])
+    hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
+    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), itemgetter("database_name")):
+        audits = {audit["question_id"]: audit for audit in read_shards(AUDIT, [name])}
+        parses = read_shards(PARSED, [name])
         parsed = {record["question_id"] for record in parses if "reason" not in record}
         questions = [
             make_question(record, audits[asked], model_queries.get(asked, ()))
@@ -55,15 +58,15 @@ def main(params: Params) -> None:
     execution = params.execution
     names, made = run_suites(
         plan_tasks(databases_url=execution.databases_url),
-        ShardDirectory(OUT),
-        SUITES,
+        ShardDirectory(TEST_SUITES),
+        SUITE_DATABASES,
         settings=settings,
         limits=limits,
         databases=len(read_database_hashes(DATABASES)),
         engine=execution.engine,
         workers=execution.workers,
     )
-    records = list(read_shards(OUT, names))
+    records = list(read_shards(TEST_SUITES, names))
     scores = [record["mutation_score"]["suite"] for record in records if record["mutation_score"]]
     log.info(
         f"{spell_count(len(names), 'database')}, suites of {made} made;"

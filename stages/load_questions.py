@@ -8,19 +8,15 @@ for a person, whose corrections are applied on the record. None of them takes a 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import CORPORA, HELD_OUT, LOADED_QUESTIONS
 from answerkey.base.records import write_json, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
 from answerkey.sections.corpora import TRAIN, VALIDATION
 from answerkey.sections.whole_file import Params, read_params
-
-QUESTIONS_PATH = Path("data/interim/questions.jsonl")
-CORPORA_PATH = Path("data/interim/corpora.json")
-HELD_OUT_PATH = Path("data/interim/held_out.json")  # not JSON Lines: DVC warns of empty files
 
 
 def main(params: Params) -> None:
@@ -37,9 +33,9 @@ def main(params: Params) -> None:
         log.warning(warning)
 
     questions, rows = load_corpora(corpora, limits=limits)
-    write_jsonl(QUESTIONS_PATH, questions)
-    write_json(CORPORA_PATH, describe_corpora(entries, rows))
-    write_json(HELD_OUT_PATH, list(read_held_out(others, limits=limits)))
+    write_jsonl(LOADED_QUESTIONS, questions)
+    write_json(CORPORA, describe_corpora(entries, rows))
+    write_json(HELD_OUT, list(read_held_out(others, limits=limits)))
 
     databases = {question["database_name"] for question in questions}
     splits = Counter(question["spider_split"] for question in questions)

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.base.log import format_size, spell_count, start_log
+from answerkey.base.paths import COUNTS, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import EXCLUDED, SUITES, count_below
@@ -23,9 +24,6 @@ from answerkey.report.questions import make_payload, read_rows
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
 
-PRODUCT = Path("data/questions")
-COUNTS = Path("metrics/counts.json")
-SCHEMAS = Path("data/interim/schemas.jsonl")
 OUT = Path("reports/dataset.html")
 
 

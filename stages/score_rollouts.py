@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.log import show_progress, spell_count, start_log
+from answerkey.base.paths import DATABASES, PASS_RATES, ROLLOUTS, SUITE_DATABASES
 from answerkey.base.records import read_database_hashes, write_json
 from answerkey.base.stage import run_stage
-from answerkey.dataset import INTERIM, add_terms, join_stages
+from answerkey.dataset import add_terms, join_stages
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders, score_rollouts
 from answerkey.sections.whole_file import Params, read_params
 
-ROLLOUTS = Path("data/rollouts")
-OUT = INTERIM / "pass_rates.json"  # not JSON Lines: DVC warns of each file that is empty
-FOLDERS = Folders(Path("data/databases"), Path("data/test_suites"))
+FOLDERS = Folders(DATABASES, SUITE_DATABASES)
 JOURNALS = Path(".answerkey/rollouts")
 
 
@@ -52,7 +51,7 @@ def main(params: Params) -> None:
                     rollouts, of_database, FOLDERS, journal=journal, workers=workers
                 )
                 advance(len(of_database))
-    write_json(OUT, rates)
+    write_json(PASS_RATES, rates)
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return

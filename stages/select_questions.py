@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import DATABASES, SELECTION, TEST_SUITES
 from answerkey.base.records import (
     read_database_hashes,
     read_jsonl,
@@ -25,10 +25,6 @@ from answerkey.selection.choice import (
 )
 from answerkey.selection.policies import read_policies
 
-DATABASES = Path("data/databases")
-TEST_SUITES = Path("data/interim/test_suites")
-OUT = Path("data/interim/selection")
-
 
 def main(*arguments: str) -> None:
     """Select, and write the candidate dataset and its sidecars; or only print --policies."""
@@ -47,7 +43,7 @@ def main(*arguments: str) -> None:
         return
     chosen, summary = choose(survey_questions(read_classified(), policies), settings)
     decided = zip(read_classified(), chosen[WHY].itertuples(index=False, name=None), strict=True)
-    with replace_folder(OUT) as folder:
+    with replace_folder(SELECTION) as folder:
         write_selection(folder, decided, policies, read_database_hashes(DATABASES), reward)
         write_suites(folder / SUITES, read_jsonl(folder / "questions.jsonl"), TEST_SUITES)
         write_suites(folder / SUITES_NOT_SELECTED, read_jsonl(folder / NOT_SELECTED), TEST_SUITES)

@@ -10,13 +10,11 @@ from __future__ import annotations
 import sys
 
 from answerkey.base.log import start_log
+from answerkey.base.paths import VALIDATION
 from answerkey.base.records import write_json
 from answerkey.base.stage import make_parser, run_command
-from answerkey.dataset import INTERIM
 from answerkey.sections.whole_file import read_params
 from answerkey.validation.checks import ValidationError, check_selection
-
-OUT = INTERIM / "validation.json"
 
 
 def main(*arguments: str) -> None:
@@ -42,7 +40,7 @@ def main(*arguments: str) -> None:
             sys.exit(status)
         return
     errors = check_selection(settings)
-    write_json(OUT, {"errors": errors})
+    write_json(VALIDATION, {"errors": errors})
     if errors:
         log.error("%s", ValidationError(errors))
         sys.exit(1)

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
+from answerkey.base.paths import PRODUCT
 from answerkey.base.records import SPLITS, encode_json, read_json, read_jsonl
 
-PRODUCT = Path("data/questions")
 _MOST_CHARACTERS = 200  # of a value, on a line
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.log import spell_count
+from answerkey.base.paths import DATABASES, SELECTION
 from answerkey.base.records import (
     DIFFICULTIES,
     SPLITS,
@@ -20,13 +21,10 @@ from answerkey.base.records import (
     read_jsonl,
     read_share,
 )
-from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, INTERIM, SUITES, Record, read_classified
+from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, SUITES, Record, read_classified
 from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
 from answerkey.sqlite.files import find_inside
-
-SELECTION = INTERIM / "selection"
-DATABASES = Path("data/databases")
 
 _TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
 _VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
+from answerkey.base.paths import DATABASES, PRODUCT
 from answerkey.base.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record, read_questions
 from answerkey.order.inspection import Inspection
@@ -36,7 +37,6 @@ from answerkey.sqlite.files import find_inside, open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import read_schema
 from answerkey.validation.checks import (
-    DATABASES,
     ValidationError,
     check_set,
     check_sidecars,
@@ -47,7 +47,6 @@ from answerkey.validation.checks import (
 SHARES = Targets(difficulty_shares={EASY: 0.4, MEDIUM: 0.4, HARD: 0.2}, tolerance=0.02)
 RULE_OF_TABLES = DifficultyRule()  # 1 or 2 easy, 3 medium, 4 or more hard
 
-PRODUCT = Path("data/questions")
 _FILES = {split: PRODUCT / f"questions_{split}.json" for split in SPLITS}
 
 

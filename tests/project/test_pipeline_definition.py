@@ -29,11 +29,11 @@ STAGES = sorted(PIPELINE)
 # Imports for a check alone, which stops a run or changes nothing: a stage depends on the sections
 # that it reads, not on all others, and load_questions not on what a rule of comparison does.
 CHECKS = {"answerkey.corpus.loading": "answerkey.scoring.rules"}
-# The whole of params.yaml, which is checked before a stage starts; and what says what happens, and
-# changes no result.
+# The whole of params.yaml, which is checked before a stage starts; paths, which DVC reads in
+# dvc.yaml; and what says what happens, and changes no result.
 NO_RESULT = {
     "answerkey.sections.whole_file",
-    *(f"answerkey.base.{name}" for name in ("errors", "log", "stage")),
+    *(f"answerkey.base.{name}" for name in ("errors", "log", "paths", "stage")),
 }
 # Sections that change no result.
 UNDECLARED = {"download", "execution"}

@@ -1,0 +1,33 @@
+"""Where the stages of a project read and write, from its folder: each place once.
+
+Users of the library name their own folders. What a stage alone writes and nobody reads stands in
+its script.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+DATABASES = Path("data/databases")
+SUITE_DATABASES = Path("data/test_suites")
+ROLLOUTS = Path("data/rollouts")
+PRODUCT = Path("data/questions")
+EXPORTS = Path("data/exports")
+COUNTS = Path("metrics/counts.json")
+
+# Between stages. JSON where a file may hold nothing: DVC warns of each file that is empty.
+INTERIM = Path("data/interim")
+SCHEMAS = INTERIM / "schemas.jsonl"
+LOADED_QUESTIONS = INTERIM / "questions.jsonl"
+CORPORA = INTERIM / "corpora.json"
+HELD_OUT = INTERIM / "held_out.json"
+SPLIT_QUESTIONS = INTERIM / "splits.jsonl"
+SELECTION = INTERIM / "selection"
+VALIDATION = INTERIM / "validation.json"
+PASS_RATES = INTERIM / "pass_rates.json"
+
+# Of these, a shard a database.
+GOLD_ANSWERS = INTERIM / "gold_answers"
+PARSED = INTERIM / "parsed"
+AUDIT = INTERIM / "audit"
+TEST_SUITES = INTERIM / "test_suites"
