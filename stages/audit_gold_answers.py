@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import AUDIT, DATABASES, GOLD_ANSWERS, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.records import (
     DESCRIPTIONS,
     encode_compactly,
@@ -30,30 +30,27 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import DatabaseWork, QueryRun, read_shards
+from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, read_shards
 from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import SchemaFile, decode_schema
+from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
-SPLITS = Path("data/interim/splits.jsonl")
-SCHEMAS = Path("data/interim/schemas.jsonl")
-DATABASES = Path("data/databases")
-ANSWERS = Path("data/interim/gold_answers")
-OUT = Path("data/interim/audit")
+Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
+Context = tuple[Schema, Limits, Thresholds, dict[str, str]]
 
 
 def plan_works(
     limits: Limits, thresholds: Thresholds, *, databases_url: str | None
-) -> Iterator[DatabaseWork]:
+) -> Iterator[DatabaseWork[Query, Context, Outcome]]:
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
-    for name, records in groupby(read_jsonl(SPLITS), key=itemgetter("database_name")):
+    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
-            for outcome in read_shards(ANSWERS, [name])
+            for outcome in read_shards(GOLD_ANSWERS, [name])
             if "reason" not in outcome
         }
-        questions: list[tuple[str, Hashable]] = []
+        questions: list[tuple[str, Query]] = []
         for record in records:
             if answer := answers.get(record["question_id"]):
                 asked = record["question_text"], record.get("evidence")
@@ -74,10 +71,10 @@ def main(params: Params) -> None:
     execution = params.execution
     overdue = report_question(give_up(f"more than {limits.max_seconds} seconds"), Question(""))
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
-    run = QueryRun(OUT, audit_task, overdue)
+    run = QueryRun(AUDIT, audit_task, overdue)
     databases = len(read_database_hashes(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    flags = (flag for record in read_shards(OUT, run.names) for flag in record["flags"])
+    flags = (flag for record in read_shards(AUDIT, run.names) for flag in record["flags"])
     counts = Counter(flag["code"] for flag in flags)
     log.info(
         f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')} audited,"

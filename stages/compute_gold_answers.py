@@ -7,16 +7,15 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
-from answerkey.base.log import list_counts, make_printable, spell_count, start_log, warn_of_each
-from answerkey.base.reasons import Reason
+from answerkey.base.log import list_counts, spell_count, start_log, warn_of_each
+from answerkey.base.paths import DATABASES, GOLD_ANSWERS, SPLIT_QUESTIONS
+from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import (
     hash_value,
     read_database_hashes,
@@ -28,41 +27,46 @@ from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, read_shards
-from answerkey.sqlite.answers import answer_on_damaged
+from answerkey.shards.runs import (
+    DatabaseWork,
+    QueryRun,
+    QueryTask,
+    count_reasons,
+    describe_failures,
+)
+from answerkey.sqlite.answers import GoldAnswer, answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
-SPLITS_PATH = Path("data/interim/splits.jsonl")
-DATABASES = Path("data/databases")
-OUT = Path("data/interim/gold_answers")
-# What is no failure of SQL; of a database that cannot be read download_databases has told.
-CHOSEN = {Reason.EXCLUDED_BY_CURATOR, Reason.NO_GOLD_SQL, Reason.UNREADABLE_DATABASE}
-NO_FAILURE = {"", Reason.NULL_ANSWER, *CHOSEN}
+Query = str | tuple[str, ...]  # gold SQL, or with others that are right, too
+Outcome = GoldAnswer | Failure
 
 
-def execute_task(task: Task) -> list[Outcome]:
-    """One outcome a query, in the order of the queries; the task's context is the limits."""
+def execute_task(task: QueryTask[Query, Limits]) -> list[Outcome]:
+    """One outcome a query, in the order of the queries."""
     executed = task.find_executed()
     with GuardedDatabase(local_path(executed), task.context) as database:
         return task.map_queries(partial(answer_on_damaged, database, sha256=executed.sha256))
 
 
-def plan_works(limits: Limits, *, databases_url: str | None) -> Iterator[DatabaseWork]:
+def plan_works(
+    limits: Limits, *, databases_url: str | None
+) -> Iterator[DatabaseWork[Query, Limits, Outcome]]:
     """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
     no database that can be read, is not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
     made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
-    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
-        questions, excluded = [], {}
+    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
+        questions: list[tuple[str, Query]] = []
+        excluded: dict[str, Outcome] = {}
         for record in records:
             others = record.get("other_sql", ())
-            query = (record["gold_sql"], *others) if others else record["gold_sql"]
+            query: Query = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
             fault = (Reason.UNREADABLE_DATABASE, unreadable[name]) if name in unreadable else None
             if (exclusion := read_exclusion(record) or fault) is not None:
                 reason, detail = exclusion
-                failure = {"reason": reason, "detail": f"not executed: {detail}"}
-                excluded[record["question_id"]] = failure
+                detail = f"not executed: {detail}"
+                excluded[record["question_id"]] = {"reason": reason, "detail": detail}
         sha256 = "" if name in unreadable else hashes[name]
         key = hash_value([*made_by, sha256, questions, excluded])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
@@ -74,26 +78,19 @@ def main(params: Params) -> None:
     log = start_log("compute_gold_answers")
     limits, execution = params.compute_gold_answers, params.execution
     works = plan_works(limits, databases_url=execution.databases_url)
-    overdue = {"reason": Reason.TIME_EXCEEDED, "detail": f"more than {limits.max_seconds} seconds"}
-    run = QueryRun(OUT, execute_task, overdue)
+    too_long = f"more than {limits.max_seconds} seconds"
+    overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=too_long)
+    run = QueryRun[Query, Limits, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    reasons: Counter[str] = Counter()
-    failures = []
-    for name in run.names:
-        for record in read_shards(OUT, [name]):
-            reasons[reason := record.get("reason", "")] += 1
-            if reason not in NO_FAILURE:
-                words = (
-                    f"{make_printable(record['detail'][:200])} ({record['question_id']}, {reason})"
-                )
-                failures.append(f"SQL execution failed for {name}: {words}")
+    failures = describe_failures(GOLD_ANSWERS, run.names)
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
+    reasons = count_reasons(GOLD_ANSWERS, run.names)
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")
     done = f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')}"
-    found = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
-    log.info(f"{questions} in {done} executed: {found}")
+    left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
+    log.info(f"{questions} in {done} executed: {left}")
 
 
 if __name__ == "__main__":

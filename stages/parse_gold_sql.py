@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.reasons import Reason
+from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
+from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, Task, read_shards
-from answerkey.sql.parsed_query import parse_query
+from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
+from answerkey.sql.parsed_query import ParsedQuery, parse_query
 from answerkey.sqlite.guard import end_overdue
-from answerkey.sqlite.schema import SchemaFile, decode_schema
-
-SPLITS_PATH = Path("data/interim/splits.jsonl")
-SCHEMAS_PATH = Path("data/interim/schemas.jsonl")
-OUT = Path("data/interim/parsed")
-
+from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
 MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
-OVERDUE = {"reason": Reason.TOO_COMPLEX, "detail": f"more than {MAX_SECONDS} seconds"}
+OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
+
+Outcome = ParsedQuery | Failure
 
 
-def parse_task(task: Task) -> list[Outcome]:
-    """What is known of each query, in their order; the task's context is the schema."""
+def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
+    """What is known of each query, in their order."""
 
     def parse(query: str) -> Outcome:
         with end_overdue(MAX_SECONDS):
@@ -39,10 +35,12 @@ def parse_task(task: Task) -> list[Outcome]:
     return task.map_queries(parse)
 
 
-def plan_works(schemas: SchemaFile) -> Iterator[DatabaseWork]:
+def plan_works(
+    schemas: SchemaFile,
+) -> Iterator[DatabaseWork[str, Schema, Outcome]]:
     """Each database with its questions, in their order; the file itself is not looked at."""
     made_by = [hash_code(parse_task), version("sqlglot")]
-    for name, records in groupby(read_jsonl(SPLITS_PATH), key=itemgetter("database_name")):
+    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         tables = schemas.read_tables(name)
         key = hash_value([*made_by, questions, tables])
@@ -53,16 +51,16 @@ def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("parse_gold_sql")
     execution = params.execution
-    run = QueryRun(OUT, parse_task, OVERDUE)
-    schemas = SchemaFile(SCHEMAS_PATH)
+    run = QueryRun[str, Schema, Outcome](PARSED, parse_task, OVERDUE)
+    schemas = SchemaFile(SCHEMAS)
     works = plan_works(schemas)
     run.run(works, databases=len(schemas), engine=execution.engine, workers=execution.workers)
-    outcomes = Counter(record.get("reason", "") for record in read_shards(OUT, run.names))
-    parsed = outcomes.pop("", 0)
+    reasons = count_reasons(PARSED, run.names)
+    parsed = reasons.pop("", 0)
     log.info(
-        f"{spell_count(parsed + outcomes.total(), 'question')},"
+        f"{spell_count(parsed + reasons.total(), 'question')},"
         f" {spell_count(run.executed, 'query')} parsed now:"
-        f" {parsed} parsed{list_counts(outcomes)}"
+        f" {parsed} parsed{list_counts(reasons)}"
     )
 
 

@@ -4,6 +4,7 @@ by which a flag sets one aside."""
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TypedDict, final
 
 
 class Reason(StrEnum):
@@ -32,6 +33,30 @@ class Reason(StrEnum):
     NO_GOLD_SQL = "no_gold_sql"
     EXCLUDED_BY_CURATOR = "excluded_by_curator"
     NOT_SELECTED = "not_selected"
+
+
+# With these, gold SQL did not fail: nothing ran it, since a curator says so, the corpus has none,
+# or its database cannot be read, of which download_databases has told; or its answer is a NULL.
+NO_FAILURES = frozenset(
+    {
+        Reason.EXCLUDED_BY_CURATOR,
+        Reason.NO_GOLD_SQL,
+        Reason.UNREADABLE_DATABASE,
+        Reason.NULL_ANSWER,
+    }
+)
+
+
+@final
+class Failure(TypedDict):
+    """What stands in the place of an outcome: a stable code, and words of SQLite or of the parser.
+
+    The types of outcomes have no field `reason`, and are final: so a reader, and the type checker,
+    tell a failure by it.
+    """
+
+    reason: str
+    detail: str
 
 
 class Policy(StrEnum):

@@ -14,14 +14,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import show_progress, spell_count, track_progress
+from answerkey.base.log import make_printable, show_progress, spell_count, track_progress
+from answerkey.base.reasons import NO_FAILURES
 from answerkey.base.records import (
     encode_json,
     hash_file,
@@ -37,8 +39,11 @@ from answerkey.sqlite.guard import OVERDUE_STATUS
 
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000
+_DETAIL_CHARACTERS = 200  # of what SQLite says: enough to know the fault, in one line of the log
 
-Outcome = dict[str, Any]
+Query = TypeVar("Query", bound=Hashable)
+Context = TypeVar("Context")
+Result = TypeVar("Result", bound=Mapping[str, object])
 
 
 class ShardDirectory:
@@ -119,7 +124,23 @@ def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any
         yield from read_jsonl(directory / f"{name}.jsonl")
 
 
-class DatabaseWork(NamedTuple):
+def count_reasons(directory: Path, names: Iterable[str]) -> Counter[str]:
+    """How many questions of the named shards have each reason; "" for those with an outcome."""
+    return Counter(record.get("reason", "") for record in read_shards(directory, names))
+
+
+def describe_failures(directory: Path, names: Iterable[str]) -> list[str]:
+    """A line for each question of the named shards whose SQL failed, with SQLite's own words."""
+    return [
+        f"SQL execution failed for {name}: {make_printable(record['detail'][:_DETAIL_CHARACTERS])}"
+        f" ({record['question_id']}, {record['reason']})"
+        for name in names
+        for record in read_shards(directory, [name])
+        if "reason" in record and record["reason"] not in NO_FAILURES
+    ]
+
+
+class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):
     """A database, what its shard is made from, and its questions: question_id and query.
 
     A query is its SQL, or a tuple with what else the outcome depends on; `context` is what all
@@ -131,18 +152,18 @@ class DatabaseWork(NamedTuple):
     database_name: str
     database: Database | None
     key: str
-    questions: list[tuple[str, Hashable]]
-    context: Any = None
-    known: Mapping[str, Outcome] = MappingProxyType({})
+    questions: list[tuple[str, Query]]
+    context: Context
+    known: Mapping[str, Result] = MappingProxyType({})
 
 
-class Task(NamedTuple):
+class QueryTask(NamedTuple, Generic[Query, Context]):
     """Some distinct queries of one database, for one worker."""
 
     database_name: str
     database: Database | None
-    queries: tuple[Hashable, ...]
-    context: Any
+    queries: tuple[Query, ...]
+    context: Context
 
     def find_executed(self) -> Database:
         """The database that the queries are executed on.
@@ -154,7 +175,7 @@ class Task(NamedTuple):
             raise ValueError(f"{self.database_name}: expected a database to execute queries on")
         return self.database
 
-    def map_queries(self, function: Callable[[Any], Outcome]) -> list[Outcome]:
+    def map_queries(self, function: Callable[[Query], Result]) -> list[Result]:
         """What the function gives for each query; an exception has a note with its query."""
         outcomes = []
         for query in self.queries:
@@ -166,15 +187,19 @@ class Task(NamedTuple):
         return outcomes
 
 
+Outcome = dict[str, Any]  # of an audit
+Task = QueryTask[Any, Any]
+
+
 @dataclass(slots=True)
-class _Pending:
-    work: DatabaseWork
+class _Pending(Generic[Query, Context, Result]):
+    work: DatabaseWork[Query, Context, Result]
     queries_left: int
-    outcomes: dict[Hashable, Outcome] = field(default_factory=dict)
+    outcomes: dict[Query, Result] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class QueryRun:
+class QueryRun(Generic[Query, Context, Result]):
     """One pass over all databases, and what it did.
 
     out: the directory of the shards.
@@ -183,12 +208,12 @@ class QueryRun:
     """
 
     out: Path
-    function: Callable[[Task], list[Outcome]]
-    overdue: Outcome
+    function: Callable[[QueryTask[Query, Context]], list[Result]]
+    overdue: Result
     names: list[str] = field(default_factory=list)
     executed: int = 0
     _shards: ShardDirectory = field(init=False)
-    _pending: dict[str, _Pending] = field(default_factory=dict)
+    _pending: dict[str, _Pending[Query, Context, Result]] = field(default_factory=dict)
     _advance: Callable[[], object] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -196,7 +221,7 @@ class QueryRun:
 
     def run(
         self,
-        works: Iterable[DatabaseWork],
+        works: Iterable[DatabaseWork[Query, Context, Result]],
         *,
         databases: int,
         workers: int = 0,
@@ -210,7 +235,7 @@ class QueryRun:
             InputError: naming the queries whose process ended also where it had nothing else to do;
                 the shards of all other databases are up to date then.
         """
-        lost = []
+        lost: list[QueryTask[Query, Context]] = []
         results = map_tasks(self.function, self._plan(works), engine=engine, workers=workers)
         progress = show_progress(self.out.name, total=databases, unit="databases")
         with contextlib.closing(results), progress as self._advance:
@@ -232,7 +257,9 @@ class QueryRun:
             raise InputError(_explain_ends(ended))
         self._shards.keep_only(self.names)
 
-    def _plan(self, works: Iterable[DatabaseWork]) -> Iterator[Task]:
+    def _plan(
+        self, works: Iterable[DatabaseWork[Query, Context, Result]]
+    ) -> Iterator[QueryTask[Query, Context]]:
         for work in works:
             self.names.append(work.database_name)
             if self._shards.is_fresh(work.database_name, work.key):
@@ -247,9 +274,9 @@ class QueryRun:
             self._pending[work.database_name] = pending
             for start in range(0, len(distinct), _QUERIES_PER_TASK):
                 queries = tuple(distinct[start : start + _QUERIES_PER_TASK])
-                yield Task(work.database_name, work.database, queries, work.context)
+                yield QueryTask(work.database_name, work.database, queries, work.context)
 
-    def _take(self, task: Task, outcomes: list[Outcome]) -> None:
+    def _take(self, task: QueryTask[Query, Context], outcomes: list[Result]) -> None:
         pending = self._pending[task.database_name]
         pending.outcomes.update(zip(task.queries, outcomes, strict=True))
         pending.queries_left -= len(task.queries)
@@ -257,7 +284,7 @@ class QueryRun:
         if not pending.queries_left:
             self._write(self._pending.pop(task.database_name))
 
-    def _write(self, pending: _Pending) -> None:
+    def _write(self, pending: _Pending[Query, Context, Result]) -> None:
         work = pending.work
         records = (
             {"question_id": question_id, **(work.known.get(question_id) or pending.outcomes[query])}
@@ -266,7 +293,7 @@ class QueryRun:
         self._shards.write_shard(work.database_name, work.key, records)
         self._advance()
 
-    def _describe_end(self, task: Task, died: Died) -> str:
+    def _describe_end(self, task: QueryTask[Query, Context], died: Died) -> str:
         questions = self._pending[task.database_name].work.questions
         ids = ", ".join(question_id for question_id, query in questions if query in task.queries)
         return f"  {ids} of database {task.database_name}: {died}"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, final
 
 from sqlglot import exp
 
-from answerkey.base.reasons import Reason
+from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.query_tree import (
@@ -116,8 +116,25 @@ def name_answer_columns(tree: exp.Expr) -> list[str]:
     return [column.output_name or column.sql("sqlite") for column in shown]
 
 
-def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
-    """Return what is known of a query from its text and the schema, or a reason and a detail.
+@final
+class ParsedQuery(TypedDict):
+    """What is known of a query from its text and the schema.
+
+    answer_columns: [] if they are not known.
+    hardness: Spider's own.
+    canonical_sql, template: the same for queries that ask the same (answerkey.sql.canonical).
+    """
+
+    tables_involved: list[str]
+    answer_columns: list[str]
+    features: list[str]
+    hardness: str
+    canonical_sql: str
+    template: str
+
+
+def parse_query(gold_sql: str, schema: Schema) -> ParsedQuery | Failure:
+    """Return what is known of a query, or why nothing is.
 
     A query that SQLite runs and the parser does not know is set aside, since nobody could tell its
     difficulty. So is one that is larger or deeper than what later stages can read.
@@ -132,7 +149,7 @@ def parse_query(gold_sql: str, schema: Schema) -> dict[str, Any]:
         return {"reason": Reason.UNPARSABLE_SQL, "detail": str(error).partition("\n")[0]}
 
 
-def _describe_query(tree: exp.Expr, schema: Schema) -> dict[str, Any]:
+def _describe_query(tree: exp.Expr, schema: Schema) -> ParsedQuery:
     answer_columns = name_answer_columns(tree)
     hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)

@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict, final
 
-from answerkey.base.reasons import Reason
+from answerkey.base.reasons import Failure, Reason
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
@@ -288,9 +288,22 @@ class OtherAnswer(TypedDict):
     answer: Any
 
 
-def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
-    """Return the record of a query: gold_answer, answer_type and steps (virtual machine steps,
-    rounded up to 50,000), or reason and detail."""
+@final
+class GoldAnswer(TypedDict):
+    """What gold SQL returns.
+
+    steps: of SQLite's virtual machine, rounded up to 50,000; of several queries the most.
+    other_answers: of each other right query that has an answer, if the corpus has others.
+    """
+
+    gold_answer: Any
+    answer_type: str
+    steps: int
+    other_answers: NotRequired[list[OtherAnswer]]
+
+
+def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failure:
+    """Return what a query answers, or why it has no answer."""
     try:
         answer = shape_answer(database.execute(gold_sql))
     except QueryError as error:
@@ -304,10 +317,11 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> dict[str, Any]:
     }
 
 
-def answer_queries(database: GuardedDatabase, queries: str | tuple[str, ...]) -> dict[str, Any]:
-    """Return the record of gold SQL, which is the first of several queries that are all right, with
-    `other_answers`: sql and answer of each other one that has an answer. Steps are the most of all.
-    """
+def answer_queries(
+    database: GuardedDatabase, queries: str | tuple[str, ...]
+) -> GoldAnswer | Failure:
+    """Return what gold SQL answers, which is the first of several queries that are all right, with
+    the answers of the others."""
     if isinstance(queries, str):
         return answer_query(database, queries)
     gold_sql, *others = queries
@@ -326,7 +340,7 @@ def answer_queries(database: GuardedDatabase, queries: str | tuple[str, ...]) ->
 
 def answer_on_damaged(
     database: GuardedDatabase, queries: str | tuple[str, ...], *, sha256: str
-) -> dict[str, Any]:
+) -> GoldAnswer | Failure:
     """As `answer_queries`, of a file that may have damage which its checks do not see, such as an
     index of a large one that leads nowhere: a query that meets it has no answer.
 

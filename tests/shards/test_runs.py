@@ -17,7 +17,14 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.shards import runs
-from answerkey.shards.runs import DatabaseWork, QueryRun, ShardDirectory, read_shards
+from answerkey.shards.runs import (
+    DatabaseWork,
+    QueryRun,
+    ShardDirectory,
+    count_reasons,
+    describe_failures,
+    read_shards,
+)
 from answerkey.sqlite.guard import OVERDUE_STATUS
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -380,3 +387,18 @@ def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkey
         assert read_files(out) != before_it
     assert execute(world, ROOT, "compute_gold_answers") > 30
     assert read_files(answers) == made
+
+
+def test_failures_are_of_sql_and_are_told_in_one_line(tmp_path):
+    shards = ShardDirectory(tmp_path / "out")
+    failure = {"reason": "sql_error", "detail": "no such table:\x1b[2J\n" + "x" * 1000}
+    chosen = {"reason": "excluded_by_curator", "detail": "not executed: it is wrong"}
+    outcomes = [{"gold_answer": 7}, failure, chosen]
+    records = [{"question_id": f"car_{n}", **outcome} for n, outcome in enumerate(outcomes)]
+    shards.write_shard("car", "key", records)
+    counts = {"": 1, "sql_error": 1, "excluded_by_curator": 1}
+    assert count_reasons(shards.directory, ["car"]) == counts
+    [line] = describe_failures(shards.directory, ["car"])
+    assert line.startswith("SQL execution failed for car: no such table: [2J xxx")
+    assert line.endswith("xxx (car_1, sql_error)")
+    assert len(line) < 300

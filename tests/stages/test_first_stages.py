@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.reasons import Reason
 from answerkey.base.records import hash_file, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
@@ -31,7 +32,7 @@ from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
 from stages import compute_gold_answers as stage
 from stages import parse_gold_sql
 from stages.compute_gold_answers import execute_task
-from stages.parse_gold_sql import OUT, SCHEMAS_PATH, SPLITS_PATH, parse_task, plan_works
+from stages.parse_gold_sql import parse_task, plan_works
 from tests.shared.checkout import hash_tree
 from tests.shared.fleet_world import FLEET, Project
 from tests.shared.hub_server import pack_parquet, run_hubs
@@ -289,7 +290,7 @@ def write_schemas(*, views: tuple[str, ...] = ()) -> dict[str, Schema]:
     """The schemas of all databases: a table ship, which is a view in some."""
     schemas = {name: Schema((Table("ship", name in views, ()),)) for name in DATABASES}
     write_jsonl(
-        SCHEMAS_PATH,
+        SCHEMAS,
         [
             {"database_name": name, "tables": encode_schema(schema)}
             for name, schema in schemas.items()
@@ -311,7 +312,7 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str,
         for name in DATABASES
         for number in range(2 * len(QUERIES))
     ]
-    write_jsonl(SPLITS_PATH, records)
+    write_jsonl(SPLIT_QUESTIONS, records)
     return records
 
 
@@ -328,10 +329,10 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
 
     monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
     monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
-    write_jsonl(SPLITS_PATH, questions[: len(QUERIES)])
-    run = QueryRun(OUT, parse_task, parse_gold_sql.OVERDUE)
-    run.run(plan_works(SchemaFile(SCHEMAS_PATH)), databases=1, workers=1)
-    records = read_shards(OUT, run.names)
+    write_jsonl(SPLIT_QUESTIONS, questions[: len(QUERIES)])
+    run = QueryRun(PARSED, parse_task, parse_gold_sql.OVERDUE)
+    run.run(plan_works(SchemaFile(SCHEMAS)), databases=1, workers=1)
+    records = read_shards(PARSED, run.names)
     reasons = [record.get("reason") for record in records]
     assert reasons == [None, "too_complex", "unparsable_sql", None]
 
@@ -343,8 +344,8 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     params = replace(read_params(ROOT / "params.yaml"), execution=Execution(workers=1))
     schemas = write_schemas()
     parse_gold_sql.main(params)
-    first = hash_tree(OUT, ".")
-    assert list(read_shards(OUT, DATABASES)) == [
+    first = hash_tree(PARSED, ".")
+    assert list(read_shards(PARSED, DATABASES)) == [
         {
             "question_id": question["question_id"],
             **parse_query(question["gold_sql"], schemas[question["database_name"]]),
@@ -352,15 +353,14 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
         for question in questions
     ]
     write_schemas(views=("mill",))
-    write_jsonl(
-        SPLITS_PATH, [question for question in questions if question["database_name"] != "school"]
-    )
+    others = [question for question in questions if question["database_name"] != "school"]
+    write_jsonl(SPLIT_QUESTIONS, others)
     parse_gold_sql.main(params)
     first_line, second_line = capsys.readouterr().err.splitlines()
     assert "56 questions, 28 queries parsed now" in first_line
     assert "48 questions, 4 queries parsed now" in second_line
-    assert hash_tree(OUT, ".").keys() == first.keys() - {"school.jsonl"}
+    assert hash_tree(PARSED, ".").keys() == first.keys() - {"school.jsonl"}
     write_schemas()
-    write_jsonl(SPLITS_PATH, questions)
+    write_jsonl(SPLIT_QUESTIONS, questions)
     parse_gold_sql.main(params)
-    assert hash_tree(OUT, ".") == first
+    assert hash_tree(PARSED, ".") == first
