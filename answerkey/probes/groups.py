@@ -8,14 +8,21 @@ from typing import Any
 from sqlglot import exp
 
 from answerkey.base.records import Finding
-from answerkey.english.columns import is_part_of_name, names_people, stem_name
-from answerkey.english.question import Question
+from answerkey.english.columns import (
+    is_part_of_name,
+    is_table_of,
+    names_people,
+    split_name,
+    stem_name,
+)
+from answerkey.english.question import Question, Word, list_words
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, read_query
+from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import find_with
-from answerkey.sql.scopes import DirectColumn
-from answerkey.sqlite.schema import fold_name, quote_name
+from answerkey.sql.keys import ID_WORDS
+from answerkey.sql.query_tree import find_with, write_with
+from answerkey.sql.scopes import DirectColumn, Scope, list_columns
+from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 _EACH_OF = re.compile(r"\b(?:for|of|in|by|to|at|from|with) (?:each|every) (?!other\b)\w+")
 _NUMBER_WORD = re.compile(
@@ -41,8 +48,67 @@ def find_each_without_group(inspection: Inspection, question: Question) -> list[
     for sentence in _SENTENCE_END.split(question.text.lower()):
         each = _EACH_OF.search(sentence)
         if each is not None and _NUMBER_WORD.search(sentence):
-            return [Finding("each_without_group", {"asked": each.group()})]
+            repair = _write_groups(query, query.select, list_words(sentence[each.start() :])[2:])
+            evidence = with_repair({"asked": each.group()}, repair)
+            return [Finding("each_without_group", evidence)]
     return []
+
+
+def _write_groups(query: Query, select: exp.Select, words: list[Word]) -> str | None:
+    """The query grouped by the thing that these words begin with, which is shown before the number:
+    a column, a table in FROM, or a table that one in FROM refers to."""
+    scope = query.scopes.scope_of(select)
+    found = _find_named(list(list_columns(scope)), words) or _find_thing(query, scope, words)
+    if found is None:
+        return None
+    label, keys = found
+    is_shown = any(map(query.scopes.find_direct, select.expressions))
+    shown = [*([] if is_shown else [label.write()]), *(c.copy() for c in select.expressions)]
+    group = exp.Group(expressions=[key.write() for key in keys])
+    return write_with(select, expressions=shown, group=group)
+
+
+def _find_named(
+    columns: list[DirectColumn], words: list[Word]
+) -> tuple[DirectColumn, list[DirectColumn]] | None:
+    """The one column with the longest name that the words begin with."""
+    named = []
+    for column in columns:
+        name = [word.stem for word in split_name(column.column.name)]
+        if name == [word.stem for word in words[: len(name)]]:
+            named.append((len(name), column))
+    longest = [column for size, column in named if size == max(size for size, _ in named)]
+    return (longest[0], longest) if len(longest) == 1 else None
+
+
+def _find_thing(
+    query: Query, scope: Scope, words: list[Word]
+) -> tuple[DirectColumn, list[DirectColumn]] | None:
+    """The name and the key of the things of a table in FROM, or what refers to them."""
+    references = query.scopes.references
+    for source in scope.sources.values():
+        if source.table is not None and _is_called(source.table, words):
+            key = source.table.find_column(query.find_key(source.table) or "")
+            own = [column for column in list_columns(scope) if column.source is source]
+            keys = [column for column in own if column.column is key]
+            labels = [column for column in own if query.scopes.is_label(column)]
+            return ((labels or keys)[0], [*keys, *labels[:1]]) if keys else None
+    for column in list_columns(scope):
+        for reference in references.of_table(column.table):
+            is_named = _is_called(reference.parent, words) or _is_of(column.column.name, words)
+            if reference.column is column.column and is_named:
+                return column, [column]
+    return None
+
+
+def _is_of(column: str, words: list[Word]) -> bool:
+    """Whether a column that refers to others has their name before `id`: `order_id` of orders."""
+    own = [word.stem for word in split_name(column) if word.text not in ID_WORDS]
+    return bool(own) and own == [word.stem for word in words[: len(own)]]
+
+
+def _is_called(table: Table, words: list[Word]) -> bool:
+    return is_table_of(tuple(word.stem for word in words[: len(stem_name(table.name))]), table.name)
 
 
 def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Finding]:

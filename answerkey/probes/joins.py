@@ -6,20 +6,22 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
-from answerkey.probes.query import Query, read_query, write_rows
+from answerkey.probes.query import Query, read_query, with_repair, write_rows
 from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
 from answerkey.sql.keys import is_key
-from answerkey.sql.query_tree import make_limit, to_sql
+from answerkey.sql.query_tree import copy_nodes, make_limit, to_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, list_columns, write_column
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, fold_name, quote_name
@@ -35,18 +37,91 @@ def find_cross_join(inspection: Inspection) -> list[Finding]:
     """Return a finding if tables stand in one FROM and no condition joins them: `FROM ship, port`.
 
     Any condition on columns of both joins two tables, also by way of other tables. There is no
-    finding where the author wrote CROSS JOIN, nor for a table of which `=` chooses a row, as in
-    `SELECT a.depth - b.depth FROM port a, port b WHERE a.id = 1 AND b.id = 2`.
+    finding where the author wrote CROSS JOIN, nor for a table of which a condition chooses one row,
+    as in `SELECT a.depth - b.depth FROM port a, port b WHERE a.id = 1 AND b.id = 2`; nor where no
+    row can be seen to come twice: `SELECT count(DISTINCT ship.id) / count(DISTINCT port.id) ...`.
+    The repair joins the tables by the one reference between them.
     """
     if _CROSS_JOIN.search(inspection.sql):
         return []
     query = read_query(inspection)
+    crossed = []
     for scope in query.scopes.select_scopes():
         parts = _part_sources(scope, query)
-        if len(parts) > 1:
-            names = [part[0].name for part in parts[:5]]
-            return [Finding("cross_join", {"sources": names})]
-    return []
+        if len(parts) > 1 and not _hides_repeats(scope.select, parts, query):
+            crossed.append((scope, parts))
+    if not crossed:
+        return []
+    names = [part[0].name for part in crossed[0][1][:5]]
+    evidence = with_repair({"sources": names}, _write_joins(inspection, query, crossed))
+    return [Finding("cross_join", evidence)]
+
+
+def _hides_repeats(select: exp.Select, parts: list[list[Source]], query: Query) -> bool:
+    """Whether a SELECT takes the different values, the least or the greatest of each part: a row
+    that comes again changes none of them."""
+    if not query.is_one_row(select):
+        return False
+    taken: set[Source | None] = set()
+    for expression in select.expressions:
+        for call in expression.find_all(exp.AggFunc):
+            if not isinstance(call, exp.Min | exp.Max) and not isinstance(call.this, exp.Distinct):
+                return False
+            taken |= _list_sources(call, query)
+    return all(not taken.isdisjoint(part) for part in parts)
+
+
+def _write_joins(
+    inspection: Inspection, query: Query, crossed: list[tuple[Scope, list[list[Source]]]]
+) -> str | None:
+    """The query with the parts of each FROM joined by references; None where there is none, or
+    where several may be meant."""
+    twins = copy_nodes(inspection.tree)
+    for scope, parts in crossed:
+        select = twins[id(scope.select)]
+        references = list(_list_references(scope, query))
+        while len(parts) > 1:
+            tied = _find_tied(parts, references)
+            if tied is None:
+                return None
+            left, right, (child, parent) = tied
+            equality = exp.EQ(this=child.write(), expression=parent.write())
+            select.set("where", add_condition(select, "where", equality))
+            rest = [part for part in parts if part is not left and part is not right]
+            parts = [*rest, left + right]
+    return to_sql(twins[id(inspection.tree)])
+
+
+_Reference = tuple[DirectColumn, DirectColumn]
+
+
+def _find_tied(
+    parts: list[list[Source]], references: list[_Reference]
+) -> tuple[list[Source], list[Source], _Reference] | None:
+    """Two parts, and the one reference between them; None if two have several, or none has any."""
+    found = None
+    for left, right in combinations(parts, 2):
+        ties = [
+            (child, parent)
+            for child, parent in references
+            if (child.source in left and parent.source in right)
+            or (child.source in right and parent.source in left)
+        ]
+        if len(ties) > 1:
+            return None
+        if ties and found is None:
+            found = left, right, ties[0]
+    return found
+
+
+def _list_references(scope: Scope, query: Query) -> Iterator[_Reference]:
+    """The columns of members of FROM that refer to others of them, and what they refer to."""
+    tables = [(source, source.table) for source in scope.sources.values() if source.table]
+    for (source, table), (other, other_table) in permutations(tables, 2):
+        for column, parent, referred in query.scopes.references.of_table(table):
+            if parent is other_table:
+                child = DirectColumn(source, table, column, scope)
+                yield child, DirectColumn(other, other_table, referred, scope)
 
 
 def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
@@ -55,7 +130,7 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
         [source]
         for source in scope.sources.values()
         if source.table is not None
-        or (isinstance(source.query, exp.Select) and not query.is_one_row(source.query))
+        or (isinstance(source.query, exp.Select) and not _returns_one_row(source.query, query))
     ]
     ties = [{left, right} for _, left, right in list_merged_columns(scope)]
     chosen = set()
@@ -71,7 +146,34 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
         tied = [part for part in parts if not tie.isdisjoint(part)]
         rest = [part for part in parts if part not in tied]
         parts = [*rest, [source for part in tied for source in part]] if tied else parts
-    return [part for part in parts if len(part) > 1 or part[0] not in chosen]
+    parts = [part for part in parts if len(part) > 1 or part[0] not in chosen]
+    if len(parts) < 2:
+        return parts
+    single = [part for part in parts if len(part) == 1 and _has_one_row(part[0], scope, query)]
+    if len(single) == len(parts):
+        return []
+    shown = {source for one in scope.select.expressions for source in _list_sources(one, query)}
+    return [part for part in parts if part not in single or part[0] not in shown]
+
+
+def _returns_one_row(select: exp.Select, query: Query) -> bool:
+    limit = select.args.get("limit")
+    is_cut = limit is not None and limit.expression.name == "1"
+    return is_cut or select.args.get("from_") is None or query.is_one_row(select)
+
+
+def _has_one_row(source: Source, scope: Scope, query: Query) -> bool:
+    """Whether the conditions on a table alone leave one of its rows."""
+    if source.table is None:
+        return False
+    terms = [
+        f"({to_sql(term)})"
+        for term in list_conditions(scope.select, query.scopes)
+        if _list_sources(term, query) == {source}
+    ]
+    where = f" WHERE {' AND '.join(terms)}" if terms else ""
+    table, name = quote_name(source.table.name), quote_name(source.name)
+    return query.count(f"SELECT count(*) FROM {table} AS {name}{where}") == (1,)
 
 
 def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:

@@ -12,6 +12,7 @@ from answerkey.english.columns import is_named, name_column
 from answerkey.english.measures import (
     DIGITS,
     Comparative,
+    Number,
     find_comparatives,
     has_number,
     list_numbers,
@@ -20,15 +21,16 @@ from answerkey.english.measures import (
 )
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, read_query
+from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.conditions import PATTERNS, RANGES, Comparison, is_literal, read_text
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.query_tree import copy_nodes, copy_with, to_sql
 from answerkey.sqlite.schema import Column, Table, quote_name
 
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
 _MOST_VALUES = 500
 _KINDS = ("null", "spelling", "other_column")
+_OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
 _COUNT_WORDS = word_set(
     "many much number count total several multiple often frequent frequently popular common busy "
@@ -79,22 +81,33 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
     query = read_query(inspection)
-    found: list[dict[str, Any]] = []
+    found: list[_Absent] = []
     for literal in inspection.once(list_compared_literals):
         base = query.base_column(literal.comparison.left)
         if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
             found += _describe(literal, *base, query)
     if not found:
         return []
-    first = min(found, key=lambda evidence: _KINDS.index(evidence["kind"]))
-    return [Finding("literal_not_in_column", first)]
+    first = min(found, key=lambda absent: _KINDS.index(absent.evidence["kind"]))
+    evidence = with_repair(first.evidence, _write_held(inspection, query, found))
+    return [Finding("literal_not_in_column", evidence)]
+
+
+class _Absent(NamedTuple):
+    """A text that a column does not hold: the evidence, and the value and the column that are
+    likely meant."""
+
+    literal: ComparedLiteral
+    evidence: dict[str, Any]
+    value: str
+    column: Column
 
 
 def _describe(
     literal: ComparedLiteral, table: Table, column: Column, query: Query
-) -> Iterator[dict[str, Any]]:
-    """The evidence of a text that a column does not hold; none for a column of nothing, and for one
-    that cannot be asked."""
+) -> Iterator[_Absent]:
+    """A text that a column does not hold; nothing for a column of nothing, and for one that cannot
+    be asked."""
     name, source = quote_name(column.name), quote_name(table.name)
     text = to_sql(exp.Literal.string(literal.text))
     if query.ask(f"SELECT 1 FROM {source} WHERE {name} = {text} LIMIT 1") != []:
@@ -103,7 +116,7 @@ def _describe(
         return
     evidence = {"sql": literal.comparison.text, "column": [table.name, column.name]}
     if literal.text.strip().lower() in _NULLS:
-        yield {"kind": "null"} | evidence
+        yield _Absent(literal, {"kind": "null"} | evidence, "", column)
         return
     stored = query.ask(
         f"SELECT DISTINCT {name} FROM {source}"
@@ -112,13 +125,42 @@ def _describe(
     small = _squeeze(literal.text)
     for (value,) in stored or ():
         if small and isinstance(value, str) and _squeeze(value) == small:
-            yield {"kind": "spelling"} | evidence | {"stored": value}
+            spelt = {"kind": "spelling"} | evidence | {"stored": value}
+            yield _Absent(literal, spelt, value, column)
             return
     for other in table.columns:
-        held = f"{quote_name(other.name)} = {text} COLLATE NOCASE"
-        if query.ask(f"SELECT 1 FROM {source} WHERE {held} LIMIT 1"):
-            yield {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
+        quoted = quote_name(other.name)
+        held = query.ask(
+            f"SELECT {quoted} FROM {source} WHERE {quoted} = {text} COLLATE NOCASE"
+            f" ORDER BY {quoted} <> {text} LIMIT 1"
+        )
+        for (value,) in held or ():
+            elsewhere = {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
+            yield _Absent(literal, elsewhere, str(value), other)
             return
+
+
+def _write_held(inspection: Inspection, query: Query, found: list[_Absent]) -> str | None:
+    """The query with what its columns hold: NULL for 'null', the stored spelling, or the column
+    that holds the text."""
+    twins = copy_nodes(inspection.tree)
+    for absent in found:
+        comparison = absent.literal.comparison
+        node, left = twins[id(comparison.node)], twins[id(comparison.left)]
+        if absent.evidence["kind"] == "spelling":
+            twins[id(comparison.right)].replace(exp.Literal.string(absent.value))
+            continue
+        is_equality = isinstance(comparison.node, exp.EQ | exp.NEQ)
+        column = query.scopes.find_direct(comparison.left)
+        if not is_equality or column is None:
+            return None  # of IN, other members may stand as they are
+        if absent.evidence["kind"] == "null":
+            is_null: exp.Expr = exp.Is(this=left.copy(), expression=exp.null())
+            node.replace(is_null if isinstance(node, exp.EQ) else exp.Not(this=is_null))
+        else:
+            left.replace(column.beside(absent.column).write())
+            twins[id(comparison.right)].replace(exp.Literal.string(absent.value))
+    return to_sql(twins[id(inspection.tree)])
 
 
 def _squeeze(text: str) -> str:
@@ -139,17 +181,33 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
             near += [number - 1, number + 1]  # more than 2 is at least 3
         if has_number(question, near):
             continue
-        is_unsaid = is_bound and not _may_bound(comparison.left, question)
-        if is_unsaid or _gives_another(question, inspection):
-            return [Finding("literal_not_in_question", {"sql": comparison.text})]
+        given = _list_other_numbers(question, inspection)
+        if given or (is_bound and not _may_bound(comparison.left, question)):
+            repair = _write_number(inspection, literal, given)
+            evidence = with_repair({"sql": comparison.text}, repair)
+            return [Finding("literal_not_in_question", evidence)]
     return []
 
 
-def _gives_another(question: Question, inspection: Inspection) -> bool:
-    """Whether the question has a number in digits which the query has not."""
+def _list_other_numbers(question: Question, inspection: Inspection) -> list[Number]:
+    """The numbers in digits of the question which the query has not."""
     used = {literal.number for literal in inspection.once(list_compared_literals)}
     given = [n for n in list_numbers(question.text) if n.form == DIGITS and n.is_alone]
-    return any(used.isdisjoint(number.values) for number in given)
+    return [number for number in given if used.isdisjoint(number.values)]
+
+
+def _write_number(
+    inspection: Inspection, literal: ComparedLiteral, given: list[Number]
+) -> str | None:
+    """The query with the number of the question, if it gives just one that LIMIT does not have."""
+    limits = {read_number(node.expression.name) for node in inspection.tree.find_all(exp.Limit)}
+    values = {number.values[0] for number in given if limits.isdisjoint(number.values)}
+    if len(values) != 1:
+        return None
+    number = exp.Literal.number(values.pop())
+    tree, (right,) = copy_with(inspection.tree, [literal.comparison.right])
+    right.replace(exp.Literal.string(number.name) if literal.is_text else number)
+    return to_sql(tree)
 
 
 def _may_bound(left: exp.Expr, question: Question) -> bool:
@@ -174,6 +232,7 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
     """
     comparisons = [c for c in read_query(inspection).comparisons if c.operator in RANGES]
     asked = find_comparatives(question) if comparisons else []
+    mismatches: list[tuple[Comparative, list[Comparison]]] = []
     for value in dict.fromkeys(one.value for one in asked):
         here = [one for one in asked if one.value == value]
         there = [one for one in comparisons if _holds_number(one, value)]
@@ -185,17 +244,58 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
             continue
         pairs = [(one, other) for one in here for other in there]
         if pairs and not any(_is_as_asked(*pair) for pair in pairs):
-            evidence = {"asked": here[0].text, "sql": there[0].text}
-            return [Finding("comparison_mismatch", evidence)]
-    return []
+            mismatches.append((here[0], there))
+    if not mismatches:
+        return []
+    first, there = mismatches[0]
+    evidence = {"asked": first.text, "sql": there[0].text}
+    repair = _write_operators(inspection, mismatches)
+    return [Finding("comparison_mismatch", with_repair(evidence, repair))]
+
+
+def _write_operators(
+    inspection: Inspection, mismatches: list[tuple[Comparative, list[Comparison]]]
+) -> str | None:
+    """The query with the operators that are asked for; None where more and less of one range
+    would change places: two ranges are likely meant."""
+    twins = copy_nodes(inspection.tree)
+    for asked, comparisons in mismatches:
+        for comparison in comparisons:
+            node = twins[id(comparison.node)]
+            if isinstance(comparison.node, exp.Between):
+                node = _open_range(node, twins, comparison)
+            is_free = asked.way is None or _is_either_way(comparison)
+            way = comparison.operator[0] if is_free else asked.way
+            if isinstance(comparison.node, exp.Between) and way != comparison.operator[0]:
+                return None
+            operator = _OPERATORS[f"{way}{'' if asked.is_strict else '='}"]
+            left, right = comparison.left.copy(), comparison.right.copy()
+            node.replace(operator(this=left, expression=right))
+    return to_sql(twins[id(inspection.tree)])
+
+
+def _open_range(node: exp.Expr, twins: dict[int, exp.Expr], comparison: Comparison) -> exp.Expr:
+    """`x BETWEEN 1 AND 3` -> `(x >= 1 AND x <= 3)`, once; return the side that a comparison is."""
+    if isinstance(node, exp.Between):
+        low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+        opened = exp.Paren(this=exp.And(this=low, expression=high))
+        node.replace(opened)
+        twins[id(comparison.node)] = node = opened
+    side: exp.Expr = node.this.this if comparison.operator == ">=" else node.this.expression
+    return side
 
 
 def _is_as_asked(asked: Comparative, taken: Comparison) -> bool:
     """Whether a query takes a number in as asked, and not the other side of it; of ages, dates and
     ranks nobody can tell which side is more."""
-    name = taken.left.name if isinstance(taken.left, exp.Column) else ""
-    is_other_way = asked.way not in (None, taken.operator[0]) and read_measure(name) is None
+    is_other_way = asked.way not in (None, taken.operator[0]) and not _is_either_way(taken)
     return asked.is_strict == ("=" not in taken.operator) and not is_other_way
+
+
+def _is_either_way(taken: Comparison) -> bool:
+    """Whether more of a column may be less of what it measures: of ages, dates and ranks."""
+    return isinstance(taken.left, exp.Column) and read_measure(taken.left.name) is not None
 
 
 def _holds_number(comparison: Comparison, value: float) -> bool:

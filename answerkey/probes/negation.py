@@ -7,12 +7,13 @@ import re
 from sqlglot import exp
 
 from answerkey.base.records import Finding
+from answerkey.english.columns import stem_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, read_query
+from answerkey.probes.query import Query, read_query, with_repair, write_rows
 from answerkey.sql.conditions import list_terms
-from answerkey.sql.query_tree import show_sql
-from answerkey.sql.scopes import DirectColumn, Source
+from answerkey.sql.query_tree import copy_with, show_sql, to_sql, write_with
+from answerkey.sql.scopes import DirectColumn, Place, Source
 
 _NEGATIONS = {"not", "never", "without", "no", "none", "neither", "nor", "except", "cannot"}
 _EMPTY = frozenset({"", "null", "none", "nan", "n/a", "-"})
@@ -36,11 +37,46 @@ def find_negation_mismatch(inspection: Inspection, question: Question) -> list[F
     denials: list[exp.Expr] = [*nodes.find_all(*_DENIALS)]
     denials += [node for node in nodes.find_all(*_PATTERNS) if node.args.get("negate")]
     text = f"{question.text} {question.evidence}".lower().replace("’", "'")
-    for node in denials:
-        if node.find_ancestor(exp.Case, exp.If) is None and not _is_guard(node):
-            found = Finding("negation_mismatch", {"sql": show_sql(node)})
-            return [] if _DENYING_WORD.search(text) else [found]
-    return []
+    real = [
+        node
+        for node in denials
+        if node.find_ancestor(exp.Case, exp.If) is None and not _is_guard(node)
+    ]
+    if not real or _DENYING_WORD.search(text):
+        return []
+    repair = _write_undenied(inspection, real[0]) if len(real) == 1 else None
+    evidence = with_repair({"sql": show_sql(real[0])}, repair)
+    return [Finding("negation_mismatch", evidence)]
+
+
+def _write_undenied(inspection: Inspection, denial: exp.Expr) -> str:
+    """The query with what is denied; of a value that another condition has, without the denial,
+    which leaves that thing out: the friends of Al's friends, but not Al."""
+    tree, (twin,) = copy_with(inspection.tree, [denial])
+    both, values = twin.parent, [equality.expression for equality in tree.find_all(exp.EQ)]
+    if isinstance(both, exp.And) and isinstance(twin, exp.NEQ) and twin.expression in values:
+        rest = both.expression if twin.arg_key == "this" else both.this
+        both.replace(rest.copy())
+        return to_sql(tree)
+    if isinstance(twin, exp.Except):
+        both = exp.Intersect(**{name: part for name, part in twin.args.items() if part is not None})
+        return to_sql(twin.replace(both) if tree is twin else tree)
+    twin.replace(_affirm(twin))
+    return to_sql(tree)
+
+
+def _affirm(denial: exp.Expr) -> exp.Expr:
+    """What a denial denies."""
+    if isinstance(denial, exp.Not):
+        inner: exp.Expr = denial.this.copy()
+        return inner
+    copy = denial.copy()
+    copy.set("negate", None)
+    if isinstance(copy, exp.NEQ):
+        return exp.EQ(this=copy.this, expression=copy.expression)
+    if isinstance(copy, exp.NullSafeNEQ):
+        return exp.NullSafeEQ(this=copy.this, expression=copy.expression)
+    return copy
 
 
 def _is_guard(node: exp.Expr) -> bool:
@@ -78,8 +114,60 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
         if denied is None or _has_other_denial(query, denied.source, terms):
             continue
         if _may_have_several(query, select, shown, denied):
-            return [Finding("not_in_on_rows", {"asked": asked, "denied": show_sql(term)})]
+            repair = _write_not_in(question, query, select, shown[0], denied)
+            evidence = with_repair({"asked": asked, "denied": show_sql(term)}, repair)
+            return [Finding("not_in_on_rows", evidence)]
     return []
+
+
+def _find_thing(query: Query, shown: DirectColumn, denied: DirectColumn) -> DirectColumn | None:
+    """The column that tells the things apart which a query returns: what refers to them, or the key
+    of their table."""
+    if denied.source is shown.source:
+        return shown
+    column = shown.table.find_column(query.find_key(shown.table) or "")
+    return shown.beside(column) if column is not None else None
+
+
+def _write_not_in(
+    question: Question, query: Query, select: exp.Select, shown: DirectColumn, denied: DirectColumn
+) -> str | None:
+    """The things that are not among those with the value: `FROM singer WHERE singer.id NOT IN
+    (SELECT singer.id FROM singer JOIN song ... WHERE song.language = 'French')`. None if there is a
+    condition on another table, which may be meant of either."""
+    thing = _find_thing(query, shown, denied)
+    if thing is None or any(select.args.get(name) for name in ("limit", "having")):
+        return None
+    affirmed: dict[Place, list[exp.Expr]] = {}
+    inner: list[exp.Expr] = []
+    outer: list[exp.Expr] = []
+    for term in list_terms(select.args.get("where")):
+        columns = query.scopes.find_all_direct(term.find_all(exp.Column))
+        sources = {column.source for column in columns}
+        found = _find_denied(term, query)
+        if found is not None and found.source is denied.source:
+            affirmed.setdefault(found.place, []).append(_affirm(term))
+        elif sources == {shown.source}:
+            outer.append(term.copy())
+        elif isinstance(term, exp.EQ) and len(sources) > 1:
+            inner.append(term.copy())
+        else:
+            return None
+    joins = [term.copy() for term in inner]
+    # Not taught by Lee Ray: both names are denied together; neither French nor English: each.
+    inner += [exp.paren(exp.or_(*terms)) for terms in affirmed.values()]
+    within = write_rows(select, thing.write(), where=exp.Where(this=exp.and_(*inner)))
+    among = exp.In(this=thing.write(), query=exp.maybe_parse(f"({within})", dialect="sqlite"))
+    outer.append(exp.Not(this=among))
+    noun = stem_name(shown.table.name)[-1:]
+    if denied.source is not shown.source and any((word.stem,) == noun for word in question.words):
+        start = exp.From(this=shown.source.node.copy())
+        where = exp.Where(this=exp.and_(*outer))
+        return write_with(select, where=where, joins=None, from_=start)
+    where = exp.Where(this=exp.and_(*joins, *outer))
+    is_once = select.args.get("distinct") is not None or query.is_one_row(select)
+    group = None if is_once else exp.Group(expressions=[thing.write()])
+    return write_with(select, where=where, group=group)
 
 
 def _look_into_count(column: exp.Expr) -> exp.Expr:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, split_name, split_words
 from answerkey.english.measures import (
@@ -24,13 +25,13 @@ from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.row_order import is_order_certain, list_cuts
 from answerkey.order.ties import read_ties, show_rows, typed_row
-from answerkey.probes.query import Query, read_query
+from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import show_sql, to_sql
+from answerkey.sql.query_tree import copy_with, show_sql, to_sql
 from answerkey.sql.scopes import DirectColumn, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import fold_name, quote_name
+from answerkey.sqlite.schema import Column, fold_name, quote_name
 
 _MANY_ROWS_A_VALUE = 3
 _DOWN = word_set("descending decreasing descendingly desc reverse reversed")
@@ -100,15 +101,32 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
         is_one = select.args["limit"].expression.name == "1"
         if is_one and _returns_any(select, sorted_by.source, query):
             continue
-        repeated_in = _find_repeating(select, sorted_by, query)
-        if repeated_in is not None:
+        repeating = _find_repeating(select, sorted_by, query)
+        if repeating is not None:
+            thing, repeated_in = repeating
             evidence = {
                 "kind": "one" if is_one else "several",
                 "sql": show_sql(select.args["order"]),
                 "repeated_in": repeated_in,
             }
-            return [Finding("limit_on_joined_rows", evidence)]
+            repair = _write_cut_things(inspection, select, sorted_by.beside(thing))
+            return [Finding("limit_on_joined_rows", with_repair(evidence, repair))]
     return []
+
+
+def _write_cut_things(inspection: Inspection, select: exp.Select, key: DirectColumn) -> str:
+    """The query with as many things as LIMIT says, and all their rows: `WHERE storm.id IN (SELECT
+    storm.id FROM ... GROUP BY storm.id ORDER BY storm.dead DESC LIMIT 1)`."""
+    tree, (twin,) = copy_with(inspection.tree, [select])
+    things = twin.copy()
+    things.set("expressions", [key.write()])
+    things.set("group", exp.Group(expressions=[key.write()]))
+    among = exp.In(this=key.write(), query=exp.Subquery(this=things))
+    twin.set("where", add_condition(twin, "where", among))
+    is_row = not select.args.get("group") and select.expressions[0].find(exp.AggFunc) is not None
+    for name in ("limit", "offset", *(["order"] if is_row else [])):
+        twin.set(name, None)
+    return to_sql(tree)
 
 
 def _returns_any(select: exp.Select, source: Source, query: Query) -> bool:
@@ -119,20 +137,24 @@ def _returns_any(select: exp.Select, source: Source, query: Query) -> bool:
     return any(resolution is not None and resolution.source is source for resolution in found)
 
 
-def _find_repeating(select: exp.Select, sorted_by: DirectColumn, query: Query) -> list[str] | None:
-    """The column of another table that holds a key of the sorted table several times."""
+def _find_repeating(
+    select: exp.Select, sorted_by: DirectColumn, query: Query
+) -> tuple[Column, list[str]] | None:
+    """A key of the sorted table, and the column of another table that holds it several times."""
     keys = {tuple(map(fold_name, key)) for key in sorted_by.table.unique_keys}
     for pair in query.list_equalities(select):
         for (own, key), (other, name) in (pair, pair[::-1]):
             column = other.table.find_column(name) if other.table is not None else None
-            if own is sorted_by.source and (key,) in keys and other.table and column:
+            own_column = sorted_by.table.find_column(key)
+            is_key = own is sorted_by.source and (key,) in keys
+            if is_key and own_column and other.table and column:
                 table, quoted = quote_name(other.table.name), quote_name(column.name)
                 repeats = query.ask(
                     f"SELECT 1 FROM {table} WHERE {quoted} IS NOT NULL"
                     f" GROUP BY {quoted} HAVING count(*) > 1 LIMIT 1"
                 )
                 if repeats:
-                    return [other.table.name, column.name]
+                    return own_column, [other.table.name, column.name]
     return None
 
 
@@ -151,8 +173,52 @@ def find_order_without_effect(inspection: Inspection) -> list[Finding]:
         if query.is_one_row(select):
             parts = [show_sql(part) for part in (order, limit) if part is not None]
             kind = "order" if order is not None else "limit"
-            return [Finding("order_without_effect", {"kind": kind, "without_effect": parts})]
+            repair = _write_cut_inside(inspection, query, select)
+            evidence = with_repair({"kind": kind, "without_effect": parts}, repair)
+            return [Finding("order_without_effect", evidence)]
     return []
+
+
+def _write_cut_inside(inspection: Inspection, query: Query, select: exp.Select) -> str | None:
+    """The query with the rows sorted and cut before they are aggregated: `SELECT avg(weight) FROM
+    (SELECT weight FROM ship ORDER BY year DESC LIMIT 1)`. Where another table is sorted than is
+    aggregated, LIMIT is for its things: `WHERE port.id IN (SELECT id FROM port ORDER BY berths
+    LIMIT 1)`."""
+    if any(not select.args.get(name) for name in ("order", "limit")):
+        return None
+    order = select.args["order"]
+    if order.find(exp.AggFunc) or select.args.get("having") is not None:
+        return None
+    if any(column.find(exp.Query) for column in select.expressions):
+        return None
+    calls = [call for column in select.expressions for call in column.find_all(exp.AggFunc)]
+    taken = {
+        c.source for call in calls for c in query.scopes.find_all_direct(call.find_all(exp.Column))
+    }
+    sorted_by = query.scopes.find_direct(order.expressions[0].this)
+    if sorted_by is not None and taken and sorted_by.source not in taken:
+        for pair in query.list_equalities(select):
+            for source, name in pair:
+                thing = sorted_by.table.find_column(name)
+                if query.key_of(sorted_by.source) == (source, name) and thing is not None:
+                    return _write_cut_things(inspection, select, sorted_by.beside(thing))
+        return None
+    tree, (twin,) = copy_with(inspection.tree, [select])
+    outer = exp.Select(expressions=[column.copy() for column in twin.expressions])
+    shown: dict[str, exp.Expr] = {}
+    for column in list(outer.find_all(exp.Column)):
+        text = to_sql(column)
+        name = f"c{len(shown)}"
+        name = shown.setdefault(text, exp.alias_(column.copy(), name)).alias
+        column.replace(exp.column(name))
+    rows = [*shown.values()] or [exp.alias_(exp.Literal.number(1), "c")]
+    twin.set("expressions", rows)
+    within = exp.Subquery(this=twin.copy(), alias=exp.TableAlias(this=exp.to_identifier("cut")))
+    outer.set("from_", exp.From(this=within))
+    if twin is tree:
+        return to_sql(outer)
+    twin.replace(outer)
+    return to_sql(tree)
 
 
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
@@ -222,11 +288,13 @@ def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
 class _Extreme(NamedTuple):
     """One place where a query takes an extreme.
 
-    pole: LEAST or MOST. measure: what the column's name says of it (answerkey.english.measures).
+    node: the term of ORDER BY, or the call. pole: LEAST or MOST.
+    measure: what the column's name says of it (answerkey.english.measures).
     names: the columns in it, in small letters. is_plain: whether it is one column, and no total.
     """
 
     text: str
+    node: exp.Expr
     pole: str
     measure: str | None
     names: tuple[str, ...]
@@ -241,7 +309,8 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
     What the evidence of the corpus says of the column, or of this end, is right.
     """
     if (sort := _find_other_sort(inspection, question)) is not None:
-        return [Finding("direction_mismatch", sort)]
+        repair = _write_other_ends(inspection, inspection.tree.args["order"].expressions)
+        return [Finding("direction_mismatch", with_repair(sort, repair))]
     extremes = inspection.once(_list_extremes)
     superlatives = find_superlatives(question) if extremes else []
     spelt = {word for extreme in extremes for name in extreme.names for word in split_words(name)}
@@ -256,7 +325,22 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
     ends = ("min(", "asc") if taken.pole == LEAST else ("max(", "desc")
     if question.explains(*ends, *taken.names):
         return []
-    return [Finding("direction_mismatch", {"asked": asked.text, "sql": taken.text})]
+    repair = _write_other_ends(inspection, [extreme.node for extreme in extremes])
+    evidence = with_repair({"asked": asked.text, "sql": taken.text}, repair)
+    return [Finding("direction_mismatch", evidence)]
+
+
+def _write_other_ends(inspection: Inspection, nodes: list[exp.Expr]) -> str:
+    """The query with the other end of each term of ORDER BY, min and max; NULL is no end."""
+    tree, twins = copy_with(inspection.tree, nodes)
+    for twin in twins:
+        if isinstance(twin, exp.Ordered):
+            twin.set("desc", not twin.args.get("desc"))
+            twin.set("nulls_first", False)
+        else:
+            other = exp.Max if isinstance(twin, exp.Min) else exp.Min
+            twin.replace(other(this=twin.this.copy()))
+    return to_sql(tree)
 
 
 def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, str] | None:
@@ -278,17 +362,18 @@ def _list_extremes(inspection: Inspection) -> list[_Extreme]:
         query, term = order.parent, order.expressions[0]
         if isinstance(query, exp.Query) and query.args.get("limit") is not None:
             pole = MOST if term.args.get("desc") else LEAST
-            found.append(_read_extreme(f"ORDER BY {to_sql(term)}", pole, term.this, inspection))
+            found.append(_read_extreme(f"ORDER BY {to_sql(term)}", term, pole, inspection))
     for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
         if not node.expressions and node.find_ancestor(exp.Order) is None:
             pole = LEAST if isinstance(node, exp.Min) else MOST
-            found.append(_read_extreme(to_sql(node), pole, node.this, inspection))
+            found.append(_read_extreme(to_sql(node), node, pole, inspection))
     return found
 
 
-def _read_extreme(text: str, pole: str, expression: exp.Expr, inspection: Inspection) -> _Extreme:
+def _read_extreme(text: str, node: exp.Expr, pole: str, inspection: Inspection) -> _Extreme:
     """An extreme of an expression, which measures something if it is one column, as it stands or
     in an aggregate other than count."""
+    expression = node.this
     columns = list(expression.find_all(exp.Column))
     names = tuple(column.name.lower() for column in columns)
     found = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
@@ -297,7 +382,7 @@ def _read_extreme(text: str, pole: str, expression: exp.Expr, inspection: Inspec
         names = (found.column.name.lower(),)
         if expression.find(exp.Count, exp.Binary) is None:
             measure = read_measure(found.column.name, found.column.type)
-    return _Extreme(text, pole, measure, names, isinstance(expression.unnest(), exp.Column))
+    return _Extreme(text, node, pole, measure, names, isinstance(expression.unnest(), exp.Column))
 
 
 def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,8 +20,17 @@ from answerkey.english.columns import (
 )
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.probes.query import Query, read_query
-from answerkey.sql.query_tree import find_cte, first_select, to_sql
+from answerkey.probes.query import Query, read_query, with_repair
+from answerkey.sql.query_tree import (
+    copy_with,
+    find_cte,
+    first_select,
+    make_limit,
+    to_sql,
+    unwrap,
+    write_with,
+)
+from answerkey.sql.scopes import DirectColumn, list_columns
 from answerkey.sqlite.schema import Column, Table
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
@@ -46,6 +56,7 @@ class Selected(NamedTuple):
     """A result column: the one column of a table that it is, or is computed from (else None), and
     its aggregate: '' for a column as it stands, `several` for more, `computed` for all else."""
 
+    node: exp.Expr
     text: str
     table: Table | None
     column: Column | None
@@ -101,7 +112,7 @@ def _read_selected(expression: exp.Expr, query: Query) -> Selected:
         aggregates = {"computed"}
     aggregate = "several" if len(aggregates) > 1 else "".join(aggregates)
     table, column = base if base is not None else (None, None)
-    return Selected(to_sql(expression)[:_SHOWN_TEXT], table, column, aggregate)
+    return Selected(expression, to_sql(expression)[:_SHOWN_TEXT], table, column, aggregate)
 
 
 def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
@@ -126,7 +137,113 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     if evidence is None:
         return []
     shown = [selected.text for selected in projection.selected[:_SHOWN]]
-    return [Finding("projection_mismatch", evidence | {"selected": shown})]
+    repair = _write_asked(inspection, projection, question, evidence)
+    evidence = with_repair(evidence | {"selected": shown}, repair)
+    return [Finding("projection_mismatch", evidence)]
+
+
+def _write_asked(
+    inspection: Inspection, projection: Projection, question: Question, evidence: dict[str, Any]
+) -> str | None:
+    """The query with the columns, or the aggregate, that the question asks for."""
+    select = unwrap(inspection.tree)
+    if not isinstance(select, exp.Select):
+        return None
+    kind = evidence["kind"]
+    if kind in ("missing_column", "similar_column"):
+        return _write_columns(inspection, select, projection, question, evidence["column"])
+    if kind == "value_per_group" and not select.args.get("having"):
+        return write_with(select, group=None)
+    if kind == "unasked_extreme" and not select.args.get("having"):
+        return _write_row_of_extreme(select, projection)
+    if kind == "count_not_asked":
+        return _write_counted(select)
+    return None
+
+
+def _write_columns(
+    inspection: Inspection,
+    select: exp.Select,
+    projection: Projection,
+    question: Question,
+    name: str,
+) -> str | None:
+    """The query with another column of a table in its FROM: in place of the one output that is
+    shown twice or that no word of the question names, or else added."""
+    column = _find_in_from(inspection, select, name)
+    if column is None or len(projection.selected) != len(select.expressions):
+        return None
+    group = select.args.get("group")
+    keys = [inspection.scopes.find_direct(key) for key in group.expressions] if group else []
+    if group and not any(key is not None and key.is_same(column) for key in keys):
+        return None  # it has no one value in a group
+    outputs = [selected.node for selected in projection.selected]
+    texts = [selected.text for selected in projection.selected]
+    unasked = [
+        place
+        for place, selected in enumerate(projection.selected)
+        if texts.index(selected.text) < place or not _is_named(selected, column, question)
+    ]
+    written = [output.copy() for output in outputs]
+    if len(unasked) == 1:
+        written[unasked[0]] = column.write()
+    elif unasked or any(one.aggregate for one in projection.selected):
+        return None
+    else:
+        written.append(column.write())
+    return write_with(select, expressions=written)
+
+
+def _find_in_from(inspection: Inspection, select: exp.Select, name: str) -> DirectColumn | None:
+    """The column of this full name in a FROM that has its table once."""
+    scope = inspection.scopes.scope_of(select)
+    columns = [column for column in list_columns(scope) if column.full_name == name]
+    return columns[0] if len(columns) == 1 else None
+
+
+def _is_named(selected: Selected, other: DirectColumn, question: Question) -> bool:
+    """Whether the question may name an output by the words that tell it from another column."""
+    if selected.table is None or selected.column is None:
+        return True
+    shared = {word.stem for word in split_name(other.column.name)} | _GENERAL
+    words = list_own_words(selected.table.name, selected.column.name)
+    own = [word for word in words if word.stem not in shared] or words
+    of_table = {word.stem for word in split_name(selected.table.name)}
+    said = [word for word in question.said_words if word.stem not in of_table]
+    return all(is_named([word], said) for word in own)
+
+
+def _write_row_of_extreme(select: exp.Select, projection: Projection) -> str | None:
+    """`SELECT pier, max(length) FROM pier` -> `SELECT pier FROM pier ORDER BY length DESC LIMIT 1`;
+    in groups, where SQLite shows the columns of the row that has the extreme, without that."""
+    plain = [one for one in projection.selected if not one.aggregate]
+    extremes = [one.node.unalias() for one in projection.selected if one.aggregate]
+    if len(extremes) != 1 or len(projection.selected) != len(select.expressions):
+        return None
+    call = extremes[0]
+    outputs = [one.node.copy() for one in plain]
+    if not isinstance(call, exp.Min | exp.Max):
+        return None
+    if select.args.get("group"):
+        is_known = exp.Not(this=exp.Is(this=call.copy(), expression=exp.null()))
+        return write_with(select, expressions=outputs, having=exp.Having(this=is_known))
+    is_max = isinstance(call, exp.Max)
+    term = exp.Ordered(this=call.this.copy(), desc=is_max, nulls_first=False)
+    order, limit = exp.Order(expressions=[term]), make_limit(1)
+    return write_with(select, expressions=outputs, order=order, limit=limit)
+
+
+def _write_counted(select: exp.Select) -> str | None:
+    """The query with what it counts in place of the count: of different values, each once."""
+    counted = select.expressions[0].unalias().this
+    if select.args.get("group") or len(select.expressions) != 1:
+        return None
+    if isinstance(counted, exp.Distinct) and len(counted.expressions) == 1:
+        column = counted.expressions[0].copy()
+        return write_with(select, expressions=[column], distinct=exp.Distinct())
+    if isinstance(counted, exp.Column):
+        return write_with(select, expressions=[counted.copy()])
+    return None
 
 
 def _find_other_aggregate(projection: Projection, question: Question) -> dict[str, Any] | None:
@@ -156,7 +273,16 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
     if any(word.text == "how" for word in question.words):
         return False  # "how old is the youngest" asks for an age
     places = [place for place, word in enumerate(question.words) if word.text in _EXTREMES]
-    return bool(places) and asked.isdisjoint(places)
+    if not places or not asked.isdisjoint(places):
+        return False
+    words = [question.words[place] for place in asked]
+    plain = [one.column for one in projection.selected if not one.aggregate]
+    extremes = [one.column for one in projection.selected if one.aggregate]
+    # "the name and the price of the cheapest" asks for the extreme, unless that is shown twice
+    return not any(
+        column is not None and column not in plain and is_named(split_name(column.name), words)
+        for column in extremes
+    )
 
 
 def _find_missing(projection: Projection, question: Question) -> dict[str, Any] | None:
@@ -236,6 +362,7 @@ _AFTER = word_set(
     "greater more larger higher less lower smaller fewer equal exceeding within there must "
     "should can"
 )
+_LIST_MARK = re.compile(r",|&|/|\b(?:and|or)\b")
 _BREAKS = word_set("of for from in who whose that which with where by is are has have at")
 _MEASURES = word_set("number numbers total average count maximum minimum")
 _OF = word_set("amount amounts date dates value type rate level time times size percentage")
@@ -296,7 +423,8 @@ def _find_places(
         for word in reversed(words[:-1]):
             farthest = _FARTHEST if word.stem in own else 1
             near = [p for p in places_of.get(word.stem, ()) if places[0] - farthest <= p < last]
-            if near and _is_one_phrase(question, near[-1], last):
+            is_beside = near and near[-1] >= places[0] - 1
+            if near and (is_beside or _is_one_list(question, near[-1], last)):
                 places = sorted({*places, near[-1]})
             elif word.stem in own:
                 break  # a word that tells the column from others is not said
@@ -305,9 +433,12 @@ def _find_places(
                 yield tuple(places)
 
 
-def _is_one_phrase(question: Question, first: int, last: int) -> bool:
-    """Whether words stand in one list: `start and end date`, `first, middle and last name`."""
+def _is_one_list(question: Question, first: int, last: int) -> bool:
+    """Whether words stand in one list: `start and end date`, `first, middle and last name`; not
+    where a verb may stand between them, as in "airlines offer flights"."""
     between = question.text[question.words[first].end : question.words[last].start]
+    if _LIST_MARK.search(between.lower()) is None:
+        return False
     return not set(between) & set('.?!;:()"') and not any(
         word.text in _BREAKS or word.text.endswith("'s")
         for word in question.words[first + 1 : last]
@@ -369,7 +500,8 @@ def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
     counted, distinct = (
         [row[0] for row in found[:_VALUES_SHOWN]] for found in (inspection.rows, rows)
     )
-    return {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
+    evidence = {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
+    return with_repair(evidence, to_sql(changed))
 
 
 def _find_rows_counted(projection: Projection, question: Question) -> dict[str, Any] | None:
@@ -385,8 +517,18 @@ def _find_rows_counted(projection: Projection, question: Question) -> dict[str, 
         is_counted = " ".join(word.text for word in before).endswith(_COUNTED)
         is_key = any(column in key for key in table.unique_keys)
         if is_counted and not is_key and (table.name, column) not in projection.used:
-            return {"kind": "counts_rows"} | mention.show()
+            repair = _write_values_counted(projection, counts, column)
+            return {"kind": "counts_rows"} | mention.show() | {"repair": repair}
     return None
+
+
+def _write_values_counted(projection: Projection, counts: list[exp.Count], column: str) -> str:
+    """The query with the different values of a column counted in place of rows."""
+    tree, twins = copy_with(projection.tree, counts)
+    for twin in twins:
+        counted = exp.column(column, quoted=True)
+        twin.set("this", exp.Distinct(expressions=[counted]))
+    return to_sql(tree)
 
 
 QUESTION_PROBES = (find_distinct_missing, find_projection_mismatch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlglot import exp
@@ -111,6 +112,12 @@ class Query:
 def read_query(inspection: Inspection) -> Query:
     """The query of an inspection, read once for all probes."""
     return inspection.once(Query)
+
+
+def with_repair(evidence: dict[str, Any], repair: str | None) -> dict[str, Any]:
+    """The evidence of a finding, with the SQL text of the query that the question asks for more
+    likely, if it can be written."""
+    return evidence if repair is None else evidence | {"repair": repair}
 
 
 def write_rows(select: exp.Select, *columns: exp.Expr, **clauses: object) -> str:

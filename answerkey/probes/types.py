@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -12,9 +12,9 @@ from answerkey.base.records import Finding
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.literals import list_compared_literals
-from answerkey.probes.query import Query, read_query
-from answerkey.sql.conditions import PATTERNS, RANGES
-from answerkey.sql.query_tree import copy_with, show_sql, to_sql, unwrap
+from answerkey.probes.query import Query, read_query, with_repair
+from answerkey.sql.conditions import PATTERNS, RANGES, read_text
+from answerkey.sql.query_tree import copy_nodes, copy_with, show_sql, to_sql, unwrap
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
@@ -25,6 +25,20 @@ _DATE = re.compile(
     rf"|{_MONTH}\.? \d{{1,2}})\b",
     re.IGNORECASE,
 )
+_DAY = r"(\d{1,2})"
+_YEAR = r"(\d{4})"
+_NAMED = rf"({_MONTH})"
+# Dates that SQL can bring into the order of time, by the order of their parts.
+_DATE_FORMS = (
+    ("day month", re.compile(rf"{_DAY}([/.-]){_DAY}\2{_YEAR}")),
+    ("day name", re.compile(rf"{_DAY}(?:st|nd|rd|th)?([ -]){_NAMED}\2{_YEAR}", re.IGNORECASE)),
+    ("name day", re.compile(rf"{_NAMED}\.?( ){_DAY},? {_YEAR}", re.IGNORECASE)),
+)
+_SORTABLE_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
+_LAST_MONTH = 12
+_DATE_WIDTH = len("2019-12-31")
+_MOST_DATES = 20_000
 _VALUES_READ = 20
 _VALUES_SHOWN = 3
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
@@ -54,38 +68,148 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
     """Return a finding if all values of a column are such dates, and the query sorts by it, takes
     its MIN or MAX, or asks for greater or less.
 
-    Kinds: `sorted`, `extreme`, `range`.
+    Kinds: `sorted`, `extreme`, `range`. The repair brings the dates into the order of time, where
+    all of them have one form.
     """
     query = read_query(inspection)
-    for kind, expression in _list_ordered(query):
-        base = query.base_column(expression)
+    for ordered in _list_ordered(query):
+        base = query.base_column(ordered.expression)
         if base is None:
             continue
-        name = quote_name(base[1].name)
-        rows = query.ask(
-            f"SELECT DISTINCT {name} FROM {quote_name(base[0].name)} WHERE {name} IS NOT NULL"
-            f" LIMIT {_VALUES_READ}"
-        )
-        values = [value for (value,) in rows or ()]
+        values = _read_values(query, *base, most=_VALUES_READ)
         texts = sorted(value for value in values if isinstance(value, str))
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
-                "kind": kind,
-                "sql": show_sql(expression),
+                "kind": ordered.kind,
+                "sql": show_sql(ordered.expression),
                 "values": show_rows([tuple(texts[:_VALUES_SHOWN])])[0],
             }
-            return [Finding("date_text_order", evidence)]
+            repair = _order_dates(inspection, query, *base)
+            return [Finding("date_text_order", with_repair(evidence, repair))]
     return []
 
 
-def _list_ordered(query: Query) -> Iterator[tuple[str, exp.Expr]]:
+def _read_values(query: Query, table: Table, column: Column, *, most: int) -> list[Value]:
+    name = quote_name(column.name)
+    rows = query.ask(
+        f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE {name} IS NOT NULL"
+        f" LIMIT {most}"
+    )
+    return [value for (value,) in rows or ()]
+
+
+class _Ordered(NamedTuple):
+    """An expression that is put in order, how, and the literal that it is compared with, if any."""
+
+    kind: str
+    expression: exp.Expr
+    compared_with: exp.Expr | None = None
+
+
+def _list_ordered(query: Query) -> Iterator[_Ordered]:
     for node in query.scopes.nodes.find_all(exp.Ordered):
-        yield "sorted", node.this.unnest()
+        yield _Ordered("sorted", node.this.unnest())
     for extreme in query.scopes.nodes.find_all(exp.Min, exp.Max):
-        yield "extreme", extreme.this.unnest()
+        yield _Ordered("extreme", extreme.this.unnest())
     for comparison in query.comparisons:
         if comparison.operator in RANGES:
-            yield "range", comparison.left
+            yield _Ordered("range", comparison.left, comparison.right)
+
+
+class _DateForm(NamedTuple):
+    """The form that all dates of a column have: the order of their parts, how a date is matched,
+    and what separates its parts."""
+
+    parts: str
+    pattern: re.Pattern[str]
+    separator: str
+
+    def write(self, name: str) -> str:
+        """SQL for year-month-day of a column.
+
+        >>> _DateForm("month day", re.compile(""), "/").write("day")  # doctest: +ELLIPSIS
+        "printf('%s-%02d-%02d', substr(day, -4), ..."
+        """
+        mark = f"'{self.separator}'"
+        rest = f"substr({name}, instr({name}, {mark}) + 1)"
+        written = {}
+        for part, text in zip(self.parts.split(), (name, rest), strict=True):
+            number = f"CAST({text} AS INTEGER)"  # the digits at its start
+            place = f"instr('{_MONTHS}', lower(substr({text}, 1, 3)))"
+            written[part] = f"({place} + 2) / 3" if part == "name" else number
+        month = written.get("month") or written["name"]
+        return f"printf('%s-%02d-%02d', substr({name}, -4), {month}, {written['day']})"
+
+    def read(self, text: str) -> str | None:
+        """Year-month-day of a date of this form; None for another text."""
+        match = self.pattern.fullmatch(text)
+        if match is None:
+            return None
+        first, _, second, year = match.groups()
+        written = dict(zip(self.parts.split(), (first, second), strict=True))
+        name = written.get("name", "")[:3].lower()
+        month = (_MONTHS.index(name) + 3) // 3 if name else int(written["month"])
+        return f"{year}-{month:02}-{int(written['day']):02}"
+
+
+def _find_date_form(values: list[Value]) -> _DateForm | None:
+    """The one form of all values; None if there is none, or if nobody can tell day from month."""
+    texts = [value for value in values if isinstance(value, str)]
+    for parts, pattern in _DATE_FORMS:
+        matches = [match for text in texts if (match := pattern.fullmatch(text)) is not None]
+        separators = {match[2] for match in matches}
+        if len(matches) < len(values) or len(separators) != 1:
+            continue
+        form = parts
+        if parts == "day month":
+            highest = [max(int(match[place]) for match in matches) for place in (1, 3)]
+            if (highest[0] > _LAST_MONTH) is (highest[1] > _LAST_MONTH):
+                return None
+            form = parts if highest[0] > _LAST_MONTH else "month day"
+        return _DateForm(form, pattern, separators.pop())
+    return None
+
+
+def _order_dates(inspection: Inspection, query: Query, table: Table, column: Column) -> str | None:
+    """The query with each order of this column by year, month and day."""
+    form = _find_date_form(_read_values(query, table, column, most=_MOST_DATES))
+    if form is None:
+        return None
+    ordered = [one for one in _list_ordered(query)
+               if query.base_column(one.expression) == (table, column)]  # fmt: skip
+    twins = copy_nodes(inspection.tree)
+    done = set()
+    for one in ordered:
+        if one.compared_with is not None:
+            text = read_text(one.compared_with, query.scopes)
+            sortable = form.read(text) if text is not None else None
+            if sortable is not None:
+                twins[id(one.compared_with)].replace(exp.Literal.string(sortable))
+            elif text is None or not _SORTABLE_DATE.fullmatch(text):
+                return None
+        if id(one.expression) in done:
+            continue  # BETWEEN is two comparisons
+        done.add(id(one.expression))
+        twin = twins[id(one.expression)]
+        date = form.write(to_sql(twin))
+        if one.kind == "extreme":
+            extreme = twin.find_ancestor(exp.Min, exp.Max)
+            _replace_extreme(extreme, date, _DATE_WIDTH, to_sql(twin))
+        else:
+            twin.replace(exp.maybe_parse(date, dialect="sqlite"))
+    return to_sql(twins[id(inspection.tree)])
+
+
+def _replace_extreme(node: exp.Expr | None, sortable: str, width: int, name: str) -> None:
+    """Take the extreme by a sortable text of fixed width, and return what it stands for, so that
+    what it is compared with means the same: min() or max() sees the sortable text before it."""
+    if node is None:
+        return
+    function = "max" if isinstance(node, exp.Max) else "min"
+    whole = f"substr({function}({sortable} || {name}), {width + 1})"
+    chosen: exp.Expr = exp.maybe_parse(whole, dialect="sqlite")
+    is_column = isinstance(node.parent, exp.Select)
+    node.replace(exp.alias_(chosen, to_sql(node), quoted=True) if is_column else chosen)
 
 
 def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
@@ -105,14 +229,14 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
                 continue
             copy, (twin, twin_column) = copy_with(inspection.tree, [node, column])
             _read_as_number(twin, twin_column)
-            answers = _compare_answers(inspection, to_sql(copy))
-            if answers:
-                evidence = {
-                    "column": f"{base[0].name}.{base[1].name}",
-                    "where": show_sql(node),
-                    "share_of_numbers": round(share, 3),
-                }
-                return [Finding("numeric_text_order", evidence | answers)]
+            evidence = {
+                "column": f"{base[0].name}.{base[1].name}",
+                "where": show_sql(node),
+                "share_of_numbers": round(share, 3),
+            }
+            sql = to_sql(copy)
+            if answers := _compare_answers(inspection, sql):
+                return [Finding("numeric_text_order", with_repair(evidence | answers, sql))]
     return []
 
 
@@ -179,17 +303,12 @@ def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
 
 
 def _read_as_number(node: exp.Expr, column: exp.Expr) -> None:
-    """Make an expression order a column by its numbers. An extreme still returns the text, so that
-    what it is compared with means the same: the number is put before the text for max() to see,
-    fixed in width and moved above zero."""
+    """Make an expression order a column by its numbers; an extreme still returns the text."""
     name = to_sql(column)
     number = f"replace({name}, ',', '')"
-    if isinstance(node, exp.Min | exp.Max):
-        function = "max" if isinstance(node, exp.Max) else "min"
-        sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12) || {name}"
-        chosen: exp.Expr = exp.maybe_parse(f"substr({function}({sortable}), 33)", dialect="sqlite")
-        is_whole = isinstance(node.parent, exp.Select)
-        node.replace(exp.alias_(chosen, to_sql(node), quoted=True) if is_whole else chosen)
+    if isinstance(node, exp.Min | exp.Max):  # fixed in width and moved above zero
+        sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12)"
+        _replace_extreme(node, sortable, 32, name)
     else:
         column.replace(exp.maybe_parse(f"CAST({number} AS NUMERIC)", dialect="sqlite"))
 
@@ -217,9 +336,10 @@ def find_type_mismatch(inspection: Inspection) -> list[Finding]:
         if is_within and _may_be_text(left, query):
             copy, (twin,) = copy_with(inspection.tree, [left])
             twin.replace(exp.cast(twin.copy(), "NUMERIC", dialect="sqlite"))
-            answers = _compare_answers(inspection, to_sql(copy))
-            if answers:
-                return [Finding("type_mismatch", {"sql": literal.comparison.text} | answers)]
+            sql = to_sql(copy)
+            if answers := _compare_answers(inspection, sql):
+                evidence = {"sql": literal.comparison.text} | answers
+                return [Finding("type_mismatch", with_repair(evidence, sql))]
     return []
 
 

@@ -298,7 +298,7 @@ EVIDENCE = [
 @pytest.mark.parametrize(("probe", "case", "evidence"), EVIDENCE)
 def test_evidence_shows_what_the_query_makes_of_things(world, probe, case, evidence):
     finding = world.ask(probe, *case) if len(case) == 2 else world.find(probe, *case)
-    assert finding.evidence == evidence
+    assert evidence.items() <= finding.evidence.items()  # and, of some, a repair
 
 
 HARBOUR = """
@@ -355,4 +355,4 @@ def test_tables_that_something_joins_are_no_finding(harbour, sql):
 
 def test_evidence_of_a_product_names_its_sources(harbour):
     finding = harbour.find(find_cross_join, "SELECT 1 FROM ship AS s JOIN port AS p")
-    assert finding.evidence == {"sources": ["s", "p"]}
+    assert finding.evidence["sources"] == ["s", "p"]

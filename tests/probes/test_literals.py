@@ -57,6 +57,7 @@ def test_evidence_names_what_is_stored_instead(world):
         "sql": "class = 'barge'",
         "column": ["ship", "class"],
         "stored": "Barge",
+        "repair": "SELECT id FROM ship WHERE class = 'Barge'",
     }
 
 

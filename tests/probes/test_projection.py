@@ -116,6 +116,7 @@ def test_evidence_tells_what_is_asked_for_and_what_is_selected(world):
         "asked": "closed dates",
         "column": "lighthouse.closed_date",
         "selected": ["name", "lit_date"],
+        "repair": 'SELECT name, "closed_date" FROM lighthouse',
     }
 
 

@@ -62,6 +62,8 @@ def test_evidence_shows_both_answers(numbers):
         "share_of_numbers": 1.0,
         "answer": [["Sun"]],
         "answer_by_number": [["Tern"]],
+        "repair": "SELECT name FROM ship ORDER BY CAST(REPLACE(weight, ',', '') AS REAL) DESC"
+        " LIMIT 1",
     }
 
 
@@ -150,4 +152,5 @@ def test_evidence_of_a_mismatch_shows_both_answers(ships):
         "sql": "s.crew > 50",
         "answer": [["Sun"]],
         "answer_by_number": [["Wren"]],
+        "repair": "SELECT name FROM ship AS s WHERE CAST(s.crew AS REAL) > 50",
     }

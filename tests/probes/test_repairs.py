@@ -1,0 +1,194 @@
+"""Repairs: the query that a finding says was likely meant, and what it answers."""
+
+import pytest
+
+from answerkey.probes.groups import find_each_without_group
+from answerkey.probes.joins import find_cross_join
+from answerkey.probes.literals import (
+    find_comparison_mismatch,
+    find_literal_not_in_column,
+    find_literal_not_in_question,
+)
+from answerkey.probes.negation import find_negation_mismatch, find_not_in_on_rows
+from answerkey.probes.order import (
+    find_direction_mismatch,
+    find_limit_on_joined_rows,
+    find_order_without_effect,
+)
+from answerkey.probes.projection import find_distinct_missing, find_projection_mismatch
+from answerkey.probes.types import find_date_text_order, find_numeric_text_order, find_type_mismatch
+from tests.shared.probe_world import ProbeWorld
+
+FARM = """
+CREATE TABLE farm (id INTEGER PRIMARY KEY, name TEXT, town TEXT, opened TEXT, acres TEXT);
+CREATE TABLE cow (
+    id INTEGER PRIMARY KEY, name TEXT, colour TEXT, litres INT, age INT, sold_day TEXT,
+    bought_day TEXT, farm_id INT REFERENCES farm (id)
+);
+CREATE TABLE fair (year INT, cow_id INT REFERENCES cow (id), medal TEXT);
+INSERT INTO farm VALUES
+    (1, 'Moss', 'Alda', '31/1/2001', '95'), (2, 'Reed', 'Brno', '4/12/1999', '1,200'),
+    (3, 'Sand', 'Alda', '15/6/2010', '300');
+INSERT INTO cow VALUES
+    (1, 'Ada', 'red', 20, 5, 's1', 'b1', 1), (2, 'Bea', 'White', 35, 7, 's2', 'b2', 1),
+    (3, 'Cia', 'red', 10, 3, 's3', 'b3', 2), (4, 'Dot', NULL, 25, 9, 's4', 'b4', 2);
+INSERT INTO fair VALUES
+    (2019, 1, 'gold'), (2020, 1, 'none'), (2020, 2, 'gold'), (2021, 3, 'none'), (2022, 2, 'none');
+CREATE TABLE trip (id INTEGER PRIMARY KEY, named TEXT, shown TEXT, short TEXT, odd TEXT);
+INSERT INTO trip VALUES
+    (1, '4-Jun-1999', 'May 4, 2001', '1/2/2003', '1.2.2003'),
+    (2, '21-Feb-2003', 'Nov. 11, 1999', '4/3/2002', 'April');
+"""
+
+
+@pytest.fixture(scope="module")
+def farm(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("farm"), FARM) as world:
+        yield world
+
+
+def repair_of(world, probe, sql, question=None):
+    """The rows of the repair; None if there is a finding without one."""
+    finding = world.find(probe, sql) if question is None else world.ask(probe, question, sql)
+    assert finding is not None
+    repair = finding.evidence.get("repair")
+    return world.database.execute(repair) if repair is not None else None
+
+
+OF_QUERIES = [
+    (find_numeric_text_order, "SELECT name FROM farm ORDER BY acres DESC LIMIT 1", [("Reed",)]),
+    (find_numeric_text_order, "SELECT max(acres) FROM farm", [("1,200",)]),
+    (find_type_mismatch, "SELECT name FROM farm WHERE acres > 200", [("Sand",)]),
+    # dates: the day first, by 31; names of months; nobody knows the day in 1/2/2003
+    (find_date_text_order, "SELECT id FROM farm ORDER BY opened", [(2,), (1,), (3,)]),
+    (find_date_text_order, "SELECT min(opened), id FROM farm", [("4/12/1999", 2)]),
+    (find_date_text_order, "SELECT id FROM farm WHERE opened > '1/2/2001'", [(3,)]),
+    (find_date_text_order, "SELECT id FROM farm WHERE opened BETWEEN '2000' AND '2002'", [(1,)]),
+    (find_date_text_order, "SELECT id FROM farm WHERE opened > 2000", None),
+    (find_date_text_order, "SELECT id FROM trip ORDER BY named", [(1,), (2,)]),
+    (find_date_text_order, "SELECT id FROM trip ORDER BY shown DESC LIMIT 1", [(1,)]),
+    (find_date_text_order, "SELECT id FROM trip ORDER BY short", None),
+    (
+        find_literal_not_in_column,
+        "SELECT name FROM cow WHERE colour = 'white' OR colour = 'RED'",
+        [("Ada",), ("Bea",), ("Cia",)],
+    ),
+    (find_literal_not_in_column, "SELECT name FROM cow WHERE colour IN ('Red', 'x')",
+     [("Ada",), ("Cia",)]),
+    (find_literal_not_in_column, "SELECT name FROM cow WHERE colour = 'null'", [("Dot",)]),
+    (find_literal_not_in_column, "SELECT count(*) FROM cow WHERE colour <> ''", [(3,)]),
+    (find_literal_not_in_column, "SELECT id FROM farm AS f WHERE f.name = 'alda'", [(1,), (3,)]),
+    (find_literal_not_in_column, "SELECT id FROM farm WHERE name IN ('Alda', 'Reed')", None),
+    (
+        find_cross_join,
+        "SELECT count(*) FROM cow, farm WHERE farm.name = 'Moss' OR farm.name = 'Sand'",
+        [(2,)],
+    ),
+    (
+        find_cross_join,
+        "SELECT cow.name FROM fair AS f JOIN cow, farm WHERE f.medal = 'gold' AND town = 'Alda'",
+        [("Ada",), ("Bea",)],
+    ),
+    (find_cross_join, "SELECT count(*) FROM cow, trip", None),
+    (
+        find_limit_on_joined_rows,
+        "SELECT f.year FROM cow AS c JOIN fair AS f ON f.cow_id = c.id ORDER BY c.litres DESC"
+        " LIMIT 1",
+        [(2020,), (2022,)],
+    ),
+    (find_order_without_effect, "SELECT avg(litres) FROM cow ORDER BY age LIMIT 2", [(15.0,)]),
+    (
+        find_order_without_effect,
+        "SELECT sum(c.litres), count(*) FROM cow AS c JOIN farm AS f ON f.id = c.farm_id"
+        " ORDER BY f.name DESC LIMIT 1",
+        [(35, 2)],
+    ),
+    (find_order_without_effect, "SELECT count(*) FROM cow ORDER BY age", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "sql", "rows"), OF_QUERIES)
+def test_repair_of_a_query_answers_what_was_meant(farm, probe, sql, rows):
+    assert repair_of(farm, probe, sql) == rows
+
+
+OF_QUESTIONS = [
+    (find_distinct_missing, "How many different colours are there?",
+     "SELECT count(colour) FROM cow", [(2,)]),
+    (find_distinct_missing, "What is the number of years of fairs?",
+     "SELECT count(*) FROM fair", [(4,)]),
+    # the other end, where NULL is none
+    (find_direction_mismatch, "Which cow gives the most litres?",
+     "SELECT name FROM cow ORDER BY litres LIMIT 1", [("Bea",)]),
+    (find_direction_mismatch, "What are the fewest litres of a cow?",
+     "SELECT name FROM cow WHERE litres = (SELECT max(litres) FROM cow)", [("Cia",)]),
+    (find_direction_mismatch, "Names of cows by litres in descending order",
+     "SELECT name FROM cow ORDER BY litres", [("Bea",), ("Dot",), ("Ada",), ("Cia",)]),
+    # the operator that is asked for
+    (find_comparison_mismatch, "Cows of at least 25 litres",
+     "SELECT name FROM cow WHERE 25 < litres", [("Bea",), ("Dot",)]),
+    (find_comparison_mismatch, "Cows of more than 20 litres and less than 35 litres",
+     "SELECT name FROM cow WHERE litres BETWEEN 20 AND 35", [("Dot",)]),
+    (find_comparison_mismatch, "Cows of less than 20 litres",
+     "SELECT name FROM cow WHERE litres > 20", [("Cia",)]),
+    (find_comparison_mismatch, "Cows of at least 35 litres and cows of at most 20 litres",
+     "SELECT name FROM cow WHERE litres BETWEEN 20 AND 35", None),
+    (find_negation_mismatch, "Which cows are red?",
+     "SELECT name FROM cow WHERE colour <> 'red'", [("Ada",), ("Cia",)]),
+    (find_negation_mismatch, "Which cows have a gold medal?",
+     "SELECT id FROM cow EXCEPT SELECT cow_id FROM fair WHERE medal = 'gold'", [(1,), (2,)]),
+    (find_negation_mismatch, "Which cows share a farm with Ada?",
+     "SELECT b.name FROM cow AS a JOIN cow AS b ON a.farm_id = b.farm_id"
+     " WHERE a.name = 'Ada' AND b.name <> 'Ada'", [("Ada",), ("Bea",)]),
+    (find_negation_mismatch, "Which red cows live on a farm?",
+     "SELECT name FROM cow WHERE colour <> 'red' AND NOT age = 7", None),
+    # the number of the question, if there is one
+    (find_literal_not_in_question, "Which cows give over 15 litres?",
+     "SELECT name FROM cow WHERE litres > 30", [("Ada",), ("Bea",), ("Dot",)]),
+    (find_literal_not_in_question, "Which cows give 10 or 20 litres?",
+     "SELECT name FROM cow WHERE litres > 30", None),
+    # another column, in its place or added
+    (find_projection_mismatch, "What are the name and the age of the cows?",
+     "SELECT name, litres FROM cow WHERE id = 1", [("Ada", 5)]),
+    (find_projection_mismatch, "What are the name and the age of the red cows?",
+     "SELECT name FROM cow WHERE colour = 'red'", [("Ada", 5), ("Cia", 3)]),
+    (find_projection_mismatch, "What are the sold and bought day of each cow?",
+     "SELECT sold_day, sold_day FROM cow WHERE id = 1", [("s1", "b1")]),
+    (find_projection_mismatch, "When was each cow bought?",
+     "SELECT sold_day FROM cow WHERE id = 1", [("b1",)]),
+    (find_projection_mismatch, "What are the age and the litres of each colour?",
+     "SELECT colour, max(litres) FROM cow GROUP BY colour", None),
+    # other aggregates
+    (find_projection_mismatch, "Which colours are there?",
+     "SELECT count(DISTINCT colour) FROM cow WHERE age < 8", [("red",), ("White",)]),
+    (find_projection_mismatch, "How many red cows are there?",
+     "SELECT count(*) FROM cow WHERE colour = 'red' GROUP BY farm_id", [(2,)]),
+    (find_projection_mismatch, "What is the name of the oldest cow of its colour?",
+     "SELECT name, max(age) FROM cow WHERE colour IS NOT NULL GROUP BY colour ORDER BY name",
+     [("Ada",), ("Bea",)]),
+    (find_projection_mismatch, "What is the name of the oldest cow?",
+     "SELECT name, max(age) FROM cow", [("Dot",)]),
+    # things of which something is denied, and groups of things
+    (find_not_in_on_rows, "Which cows have no gold medal?",
+     "SELECT c.name FROM cow AS c JOIN fair AS f ON f.cow_id = c.id WHERE f.medal <> 'gold'",
+     [("Cia",), ("Dot",)]),
+    (find_not_in_on_rows, "Which animals have no gold medal?",
+     "SELECT c.name FROM cow AS c JOIN fair AS f ON f.cow_id = c.id WHERE f.medal <> 'gold'",
+     [("Cia",)]),
+    (find_not_in_on_rows, "Which animals have not been there in 2020 and not in 2021?",
+     "SELECT cow_id FROM fair WHERE year <> 2020 AND year <> 2021", []),
+    (find_each_without_group, "What is the total litres of each farm?",
+     "SELECT sum(c.litres) FROM cow AS c JOIN farm AS f ON f.id = c.farm_id",
+     [("Moss", 55), ("Reed", 35)]),
+    (find_each_without_group, "What is the number of cows for each colour?",
+     "SELECT count(*) FROM cow WHERE colour IS NOT NULL", [("White", 1), ("red", 2)]),
+    (find_each_without_group, "What is the number of cows on farms, for each farm?",
+     "SELECT count(*) FROM cow", [(1, 2), (2, 2)]),
+    (find_each_without_group, "What is the number of cows for each season?",
+     "SELECT count(*) FROM cow", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql", "rows"), OF_QUESTIONS)
+def test_repair_answers_what_its_question_asks_for(farm, probe, question, sql, rows):
+    assert repair_of(farm, probe, sql, question) == rows
