@@ -13,6 +13,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import AUDIT, DATABASES, GOLD_ANSWERS, SCHEMAS, SPLIT_QUESTIONS
@@ -34,6 +35,9 @@ from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, read_shards
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
+if TYPE_CHECKING:
+    from answerkey.corpus.records import SplitQuestion
+
 Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
 Context = tuple[Schema, Limits, Thresholds, dict[str, str]]
 
@@ -44,7 +48,8 @@ def plan_works(
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
-    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
+    loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
+    for name, records in groupby(loaded, key=itemgetter("database_name")):
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
             for outcome in read_shards(GOLD_ANSWERS, [name])

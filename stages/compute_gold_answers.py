@@ -12,6 +12,7 @@ from dataclasses import asdict
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log, warn_of_each
 from answerkey.base.paths import DATABASES, GOLD_ANSWERS, SPLIT_QUESTIONS
@@ -27,21 +28,17 @@ from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import (
-    DatabaseWork,
-    QueryRun,
-    QueryTask,
-    count_reasons,
-    describe_failures,
-)
-from answerkey.sqlite.answers import GoldAnswer, answer_on_damaged
+from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
+from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
-Query = str | tuple[str, ...]  # gold SQL, or with others that are right, too
+if TYPE_CHECKING:
+    from answerkey.corpus.records import SplitQuestion
+
 Outcome = GoldAnswer | Failure
 
 
-def execute_task(task: QueryTask[Query, Limits]) -> list[Outcome]:
+def execute_task(task: QueryTask[Queries, Limits]) -> list[Outcome]:
     """One outcome a query, in the order of the queries."""
     executed = task.find_executed()
     with GuardedDatabase(local_path(executed), task.context) as database:
@@ -50,17 +47,18 @@ def execute_task(task: QueryTask[Query, Limits]) -> list[Outcome]:
 
 def plan_works(
     limits: Limits, *, databases_url: str | None
-) -> Iterator[DatabaseWork[Query, Limits, Outcome]]:
+) -> Iterator[DatabaseWork[Queries, Limits, Outcome]]:
     """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
     no database that can be read, is not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
     made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
-    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
-        questions: list[tuple[str, Query]] = []
+    loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
+    for name, records in groupby(loaded, key=itemgetter("database_name")):
+        questions: list[tuple[str, Queries]] = []
         excluded: dict[str, Outcome] = {}
         for record in records:
             others = record.get("other_sql", ())
-            query: Query = (record["gold_sql"], *others) if others else record["gold_sql"]
+            query: Queries = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
             fault = (Reason.UNREADABLE_DATABASE, unreadable[name]) if name in unreadable else None
             if (exclusion := read_exclusion(record) or fault) is not None:
@@ -78,14 +76,13 @@ def main(params: Params) -> None:
     log = start_log("compute_gold_answers")
     limits, execution = params.compute_gold_answers, params.execution
     works = plan_works(limits, databases_url=execution.databases_url)
-    too_long = f"more than {limits.max_seconds} seconds"
-    overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=too_long)
-    run = QueryRun[Query, Limits, Outcome](GOLD_ANSWERS, execute_task, overdue)
+    words = f"more than {limits.max_seconds} seconds"
+    overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=words)
+    run = QueryRun[Queries, Limits, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    failures = describe_failures(GOLD_ANSWERS, run.names)
+    reasons, failures = count_reasons(GOLD_ANSWERS, run.names)
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
-    reasons = count_reasons(GOLD_ANSWERS, run.names)
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")
     done = f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')}"

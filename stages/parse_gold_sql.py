@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import groupby
 from operator import itemgetter
+from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
@@ -18,6 +19,9 @@ from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reaso
 from answerkey.sql.parsed_query import ParsedQuery, parse_query
 from answerkey.sqlite.guard import end_overdue
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
+
+if TYPE_CHECKING:
+    from answerkey.corpus.records import SplitQuestion
 
 MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
 OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
@@ -40,7 +44,8 @@ def plan_works(
 ) -> Iterator[DatabaseWork[str, Schema, Outcome]]:
     """Each database with its questions, in their order; the file itself is not looked at."""
     made_by = [hash_code(parse_task), version("sqlglot")]
-    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), key=itemgetter("database_name")):
+    loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
+    for name, records in groupby(loaded, key=itemgetter("database_name")):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
         tables = schemas.read_tables(name)
         key = hash_value([*made_by, questions, tables])
@@ -55,7 +60,7 @@ def main(params: Params) -> None:
     schemas = SchemaFile(SCHEMAS)
     works = plan_works(schemas)
     run.run(works, databases=len(schemas), engine=execution.engine, workers=execution.workers)
-    reasons = count_reasons(PARSED, run.names)
+    reasons, _ = count_reasons(PARSED, run.names)
     parsed = reasons.pop("", 0)
     log.info(
         f"{spell_count(parsed + reasons.total(), 'question')},"

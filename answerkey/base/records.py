@@ -107,9 +107,9 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
-def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """One record a line of a file of the pipeline, in order, without holding more than one.
-    InputError names the line that is no JSON object."""
+def read_jsonl(path: Path) -> Iterator[Any]:
+    """One record a line of a file of the pipeline, in order, without holding more than one: an
+    object, whose type the reader names. InputError names the line that is no JSON object."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:

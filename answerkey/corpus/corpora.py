@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
+from answerkey.corpus.records import SourceQuestion
 from answerkey.sections.corpora import (
     ALL,
     Archive,
@@ -33,7 +34,8 @@ from answerkey.sections.corpora import (
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.files import check_db_id, check_db_ids
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from answerkey.dataset import Source
 
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
@@ -322,7 +324,7 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stag
 # --- the questions of a corpus: every row of its files, in order, checked and unaltered
 
 
-def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Record]:
+def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[SourceQuestion]:
     """A record for each row of a corpus: train, then validation, each in the order of its files.
 
     `source` says which row of which file of which corpus it is, and holds what else its layout
@@ -334,10 +336,8 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
         InputError: with file and row, if a row has no text for a field of its layout.
     """
     questions = corpus.questions
-    source: Record = {"corpus": corpus.name}
     if isinstance(questions, HubQuestions):
         commit, paths = _fetch(questions, limits)
-        source |= {"repo_id": questions.repo_id, "revision": commit}
     for split, names in questions.files.items():
         for name in names:
             if isinstance(questions, HubQuestions):
@@ -354,8 +354,16 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Recor
                     )
                 rows = corpus.layout.read(path)
             for index, row in enumerate(rows):
-                origin = source | {"file": name, "index": index}
-                yield _make_record(row, corpus.layout, split, origin, f"{where}: row {index}")
+                source: Source = {"corpus": corpus.name, "file": name, "index": index}
+                if isinstance(questions, HubQuestions):
+                    source = {
+                        "corpus": corpus.name,
+                        "repo_id": questions.repo_id,
+                        "revision": commit,
+                        "file": name,
+                        "index": index,
+                    }
+                yield _make_record(row, corpus.layout, split, source, f"{where}: row {index}")
 
 
 def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
@@ -392,7 +400,7 @@ def _fetch(questions: HubQuestions, limits: Download) -> tuple[str, dict[str, Pa
         raise ConnectionError(f"Failed to download Spider dataset: {error}") from error
 
 
-def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[Record]:
+def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[Any]:
     import pyarrow
     from pyarrow import parquet
 
@@ -413,7 +421,9 @@ def _is_nothing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _make_record(row: Any, layout: Layout, split: str, source: Record, where: str) -> Record:
+def _make_record(
+    row: Any, layout: Layout, split: str, source: Source, where: str
+) -> SourceQuestion:
     fields = row if isinstance(row, dict) else {}
     fields = {name: value for name, value in fields.items() if not _is_nothing(value)}
     queries = fields.get(layout.gold_sql)
@@ -441,7 +451,7 @@ def _make_record(row: Any, layout: Layout, split: str, source: Record, where: st
         raise InputError(
             f"{where}: expected values of JSON, found {kept!r:.200}: {error}"
         ) from error
-    return {
+    record = {
         "question_text": question,
         "database_name": sys.intern(db_id),  # one text in memory for all its questions
         "gold_sql": gold,
@@ -450,3 +460,4 @@ def _make_record(row: Any, layout: Layout, split: str, source: Record, where: st
         "spider_split": split,
         "source": source | kept,
     }
+    return cast("SourceQuestion", record)

@@ -26,9 +26,10 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.records import list_files, replace_file, write_jsonl
-from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, Record, parse_corpora
+from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_rows
+from answerkey.corpus.records import SplitQuestion
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
 from answerkey.sections.whole_file import read_params
@@ -54,7 +55,16 @@ _ABOUT = ("database_name", "question_text", "gold_sql")  # the parts of a Key
 _SHOWN = 5
 _FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
 
-Index = Mapping[tuple[str | None, ...], list[Record]]
+Row = dict[str, Any]  # of a list, whoever wrote it
+
+
+class KnownQuestion(SplitQuestion):
+    """A question of the corpus, with the id of its database there."""
+
+    db_id: str
+
+
+Index = Mapping[tuple[str | None, ...], list[KnownQuestion]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +93,7 @@ def _read_rows(path: Path) -> Iterable[Any]:
     return _read_csv(path) if path.suffix == ".csv" else read_rows(path)
 
 
-def _read_csv(path: Path) -> Iterator[Record]:
+def _read_csv(path: Path) -> Iterator[Row]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file, strict=True)
@@ -96,7 +106,7 @@ def _read_csv(path: Path) -> Iterator[Record]:
         raise InputError(f"{path}: expected CSV as UTF-8: {error}") from error
 
 
-def _read_claim(row: Record, where: str) -> Claim:
+def _read_claim(row: Row, where: str) -> Claim:
     verdict = _read_verdict(row, where)
     sql = _find(row, SQL)
     judged, changed = _find(row, JUDGED_SQL), _find(row, CHANGED_SQL)
@@ -123,11 +133,11 @@ def _read_claim(row: Record, where: str) -> Claim:
     )
 
 
-def _find(row: Record, names: Iterable[str]) -> str | None:
+def _find(row: Row, names: Iterable[str]) -> str | None:
     return next((row[n] for n in names if isinstance(row.get(n), str) and row[n].strip()), None)
 
 
-def _read_verdict(row: Record, where: str) -> str | None:
+def _read_verdict(row: Row, where: str) -> str | None:
     """The word of a row: a label, a field such as `expert_wrong`, or else classes of errors."""
     for name in (*LABELS, *(name for name in row if name.endswith("_wrong"))):
         if row.get(name) not in (None, ""):
@@ -140,7 +150,7 @@ def _read_verdict(row: Record, where: str) -> str | None:
     return WRONG if row.get("classes") else None
 
 
-def _read_reason(row: Record) -> str:
+def _read_reason(row: Row) -> str:
     for value in map(row.get, REASONS):
         if isinstance(value, list):
             value = "; ".join(v if isinstance(v, str) else json.dumps(v) for v in value)
@@ -149,12 +159,12 @@ def _read_reason(row: Record) -> str:
     return ""
 
 
-def _index_questions(questions: Iterable[Record]) -> Index:
-    index: dict[tuple[str | None, ...], list[Record]] = defaultdict(list)
-    for question in questions:
-        source = question["source"]
-        db_id = source.get("db_id", question["database_name"])
-        question = question | {"db_id": db_id}
+def _index_questions(questions: Iterable[SplitQuestion]) -> Index:
+    index: dict[tuple[str | None, ...], list[KnownQuestion]] = defaultdict(list)
+    for loaded in questions:
+        source = loaded["source"]
+        db_id = source.get("db_id", loaded["database_name"])
+        question: KnownQuestion = {**loaded, "db_id": db_id}
         for question_id in {question["question_id"], str(source.get("question_id", ""))}:
             index["id", question_id].append(question)
         index["text", db_id, _fold(question["question_text"])].append(question)
@@ -162,7 +172,7 @@ def _index_questions(questions: Iterable[Record]) -> Index:
     return index
 
 
-def _find_question(claim: Claim, index: Index) -> Record | None:
+def _find_question(claim: Claim, index: Index) -> KnownQuestion | None:
     """The one question that has the text of a row (and its SQL, if several have the text), else its
     id, else its SQL."""
     same_text = index.get(("text", claim.db_id, _fold(claim.question or "")), [])
@@ -191,8 +201,8 @@ def fold_sql(sql: str) -> str:
 
 
 class Imported(NamedTuple):
-    corrections: list[Record]
-    verdicts: list[Record]
+    corrections: list[dict[str, str | dict[str, str]]]
+    verdicts: list[dict[str, str]]
     disputed: list[str]
     counts: Counter[str]
 
@@ -215,8 +225,8 @@ def _import_claims(
             continue
         changes = _list_changes(claim, question)
         word = claim.verdict or (WRONG if changes else RIGHT)
-        about = {name: question[name] for name in _ABOUT}
-        key = tuple(about.values())
+        key = question["database_name"], question["question_text"], question["gold_sql"]
+        about = dict(zip(_ABOUT, key, strict=True))
         if key in decided:
             done.counts["repeated"] += 1
             continue
@@ -236,16 +246,20 @@ def _import_claims(
     return done
 
 
-def _list_changes(claim: Claim, question: Record) -> dict[str, str]:
+def _list_changes(claim: Claim, question: KnownQuestion) -> dict[str, str]:
+    fields = {name: question[name] for name in ("question_text", "gold_sql")}
+    fields["evidence"] = question.get("evidence", "")
     changes = {}
     for name, value in claim.changes.items():
         fold = fold_sql if name == "gold_sql" else _fold
-        if fold(value) != fold(question.get(name, "")):
+        if fold(value) != fold(fields[name]):
             changes[name] = value.strip()
     return changes
 
 
-def _make_correction(question: Record, changes: Record, reason: str, source: str) -> Record:
+def _make_correction(
+    question: KnownQuestion, changes: dict[str, str], reason: str, source: str
+) -> dict[str, str | dict[str, str]]:
     link = source.split()[0]
     return {
         "database": question["db_id"],

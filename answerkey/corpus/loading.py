@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import check_value, mapping, one_of, text
@@ -15,15 +15,18 @@ from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
     GRADING_METHOD,
     Corpus,
-    Record,
     choose_db_ids,
     choose_spider,
     name_databases,
     read_source_questions,
 )
+from answerkey.corpus.records import HeldOutQuestion, SourceQuestion
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids
+
+if TYPE_CHECKING:
+    from answerkey.dataset import CorrectionNote
 
 ACTIONS = _, REPLACE = ("exclude", "replace")
 REPLACEABLE = ("question_text", "gold_sql", "evidence")
@@ -37,7 +40,7 @@ Replacement = Annotated[
 
 def load_spider_questions(
     db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Download | None = None
-) -> list[Record]:
+) -> list[SourceQuestion]:
     """One record a source question of these databases (`all`: of every one with questions), sorted
     by database, then train before validation, then as the files have them. Spider from the hub, if
     no corpus is given.
@@ -58,7 +61,7 @@ def load_spider_questions(
 class Loaded(NamedTuple):
     """The questions of some corpora, by database, and how many rows each of their files has."""
 
-    records: list[Record]
+    records: list[SourceQuestion]
     rows: dict[str, dict[str, int]]
 
 
@@ -66,7 +69,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
     """The questions of some corpora, corrected and named; of a database that several have, in the
     order of the corpora."""
     chosen: list[tuple[Corpus, list[str]]] = []
-    records: list[Record] = []
+    records: list[SourceQuestion] = []
     rows: dict[str, dict[str, int]] = {}
     for corpus in corpora:
         db_ids, questions, rows[corpus.name] = _read_chosen(corpus, corpus.db_list, limits)
@@ -83,7 +86,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
 
 def describe_corpora(
     entries: Mapping[str, Entry], rows: Mapping[str, Mapping[str, int]]
-) -> dict[str, Record]:
+) -> dict[str, dict[str, Any]]:
     """Facts of each loaded corpus for the dataset card: a part of its entry that names no machine,
     and how many rows each of its files of questions has."""
     described = {}
@@ -100,20 +103,20 @@ def describe_corpora(
 
 def _read_chosen(
     corpus: Corpus, db_ids: Iterable[str] | str, limits: Download
-) -> tuple[list[str], list[Record], dict[str, int]]:
+) -> tuple[list[str], list[SourceQuestion], dict[str, int]]:
     """The ids of the chosen databases, their questions, and the rows of each file, of other
     databases too."""
     records = list(read_source_questions(corpus, limits=limits))
     _check_rules(records)
     rows = dict(Counter(record["source"]["file"] for record in records))
     chosen = choose_db_ids(corpus, db_ids, {record["database_name"] for record in records})
-    places = {db_id: place for place, db_id in enumerate(chosen)}
-    records = [record for record in records if record["database_name"] in places]
-    records.sort(key=lambda record: places[record["database_name"]])  # train comes first already
+    ranks = {db_id: rank for rank, db_id in enumerate(chosen)}
+    records = [record for record in records if record["database_name"] in ranks]
+    records.sort(key=lambda record: ranks[record["database_name"]])  # train comes first already
     return chosen, records, rows
 
 
-def _check_rules(records: Iterable[Record]) -> None:
+def _check_rules(records: Iterable[SourceQuestion]) -> None:
     for source in (record["source"] for record in records):
         try:
             read_rule(str(source.get(GRADING_METHOD, "strict")))
@@ -122,16 +125,19 @@ def _check_rules(records: Iterable[Record]) -> None:
             raise InputError(f"{where}: {GRADING_METHOD}: {error}") from error
 
 
-def _name_for_dataset(question: Record, corpus: Corpus) -> Record:
+def _name_for_dataset(question: SourceQuestion, corpus: Corpus) -> SourceQuestion:
     db_id = question["database_name"]
     name = corpus.name_database(db_id)
+    question = question.copy()
     if name != db_id:
-        source = question["source"] | {"db_id": db_id}
-        question = question | {"database_name": name, "source": source}
-    return question | ({"id_prefix": corpus.id_prefix} if corpus.id_prefix else {})
+        question["database_name"] = name
+        question["source"] = question["source"] | {"db_id": db_id}
+    if corpus.id_prefix:
+        question["id_prefix"] = corpus.id_prefix
+    return question
 
 
-def _check_splits(questions: Iterable[Record]) -> None:
+def _check_splits(questions: Iterable[SourceQuestion]) -> None:
     splits: dict[str, str] = {}
     for question in questions:
         name, split = question["database_name"], question["spider_split"]
@@ -144,12 +150,16 @@ def _check_splits(questions: Iterable[Record]) -> None:
             )
 
 
-def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[Record]:
+def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[HeldOutQuestion]:
     """The validation questions of corpora, which compare_questions looks for in the dataset."""
     for corpus in corpora:
         for question in read_source_questions(corpus, limits=limits):
             if question["spider_split"] == VALIDATION:
-                yield {name: question[name] for name in ("question_text", "gold_sql", "source")}
+                yield {
+                    "question_text": question["question_text"],
+                    "gold_sql": question["gold_sql"],
+                    "source": question["source"],
+                }
 
 
 # --- corrections: what curators decided about single questions
@@ -204,8 +214,8 @@ def read_corrections(path: Path) -> list[Correction]:
 
 
 def apply_corrections(
-    questions: Iterable[Record], corrections: Iterable[Correction]
-) -> list[Record]:
+    questions: Iterable[SourceQuestion], corrections: Iterable[Correction]
+) -> list[SourceQuestion]:
     """All questions in their order: new records for those that were decided about.
 
     `source` of such a question gets `correction`: action, reason and link, and for a replacement
@@ -217,16 +227,16 @@ def apply_corrections(
     """
     corrected = list(questions)
     databases = {question["database_name"] for question in corrected}
-    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    indexes: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, question in enumerate(corrected):
-        places[question["database_name"], question["question_text"]].append(index)
+        indexes[question["database_name"], question["question_text"]].append(index)
     decided: dict[int, str] = {}
     originals = corrected.copy()
     for correction in corrections:
         if correction.database not in databases:
             continue
         where = f"{correction.where}: {correction.question!r} of database {correction.database}"
-        same_text = places[correction.database, correction.question]
+        same_text = indexes[correction.database, correction.question]
         queries = {originals[index]["gold_sql"] for index in same_text}
         if len(queries & {correction.gold_sql} if correction.gold_sql else queries) != 1:
             raise InputError(
@@ -243,16 +253,19 @@ def apply_corrections(
     return corrected
 
 
-def _correct(question: Record, correction: Correction, where: str) -> Record:
-    note: Record = {
+def _correct(question: SourceQuestion, correction: Correction, where: str) -> SourceQuestion:
+    note: CorrectionNote = {
         "action": correction.action,
         "reason": correction.reason,
         "link": correction.link,
     }
     given = correction.replacement or {}
     replacement = {field: given[field] for field in REPLACEABLE if field in given}
+    fields = cast("dict[str, str]", question)
     if replacement:
-        note["original"] = {field: question.get(field, "") for field in replacement}
-    if same := [field for field in replacement if question.get(field) == replacement[field]]:
+        note["original"] = {field: fields.get(field, "") for field in replacement}
+    if same := [field for field in replacement if fields.get(field) == replacement[field]]:
         raise InputError(f"{where}: has this {same[0]} already: expected another")
-    return question | replacement | {"source": question["source"] | {"correction": note}}
+    corrected = cast("SourceQuestion", fields | replacement)
+    corrected["source"] = question["source"] | {"correction": note}
+    return corrected

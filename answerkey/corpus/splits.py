@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import cast
 
 from answerkey.base.errors import InputError
+from answerkey.corpus.records import SourceQuestion, SplitQuestion
 
 SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
 
-Record = dict[str, Any]
 
-
-def assign_splits(questions: Iterable[Record]) -> list[Record]:
+def assign_splits(questions: Iterable[SourceQuestion]) -> list[SplitQuestion]:
     """New records with `question_id` first and `split` last, in the order given.
 
     >>> [(question["question_id"], question["split"]) for question in assign_splits([
@@ -42,6 +41,9 @@ def assign_splits(questions: Iterable[Record]) -> list[Record]:
         stem = f"{question.get('id_prefix', '')}{database}"
         question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
         counts[stem, split] += 1
-        kept = {key: question[key] for key in question if key not in ("question_id", "id_prefix")}
-        assigned.append({"question_id": question_id, **kept, "split": split})
+        kept = {
+            key: value for key, value in question.items() if key not in ("question_id", "id_prefix")
+        }
+        record = {"question_id": question_id, **kept, "split": split}
+        assigned.append(cast("SplitQuestion", record))
     return assigned

@@ -114,8 +114,8 @@ def _read_identities(path: Path) -> dict[str, str]:
     return identities
 
 
-def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The records of the named shards, one shard after another.
+def read_shards(directory: Path, names: Iterable[str]) -> Iterator[Any]:
+    """The records of the named shards, one shard after another, whose type the reader names.
 
     Raises:
         FileNotFoundError: if a shard is missing.
@@ -124,20 +124,20 @@ def read_shards(directory: Path, names: Iterable[str]) -> Iterator[dict[str, Any
         yield from read_jsonl(directory / f"{name}.jsonl")
 
 
-def count_reasons(directory: Path, names: Iterable[str]) -> Counter[str]:
-    """How many questions of the named shards have each reason; "" for those with an outcome."""
-    return Counter(record.get("reason", "") for record in read_shards(directory, names))
-
-
-def describe_failures(directory: Path, names: Iterable[str]) -> list[str]:
-    """A line for each question of the named shards whose SQL failed, with SQLite's own words."""
-    return [
-        f"SQL execution failed for {name}: {make_printable(record['detail'][:_DETAIL_CHARACTERS])}"
-        f" ({record['question_id']}, {record['reason']})"
-        for name in names
-        for record in read_shards(directory, [name])
-        if "reason" in record and record["reason"] not in NO_FAILURES
-    ]
+def count_reasons(directory: Path, names: Iterable[str]) -> tuple[Counter[str], list[str]]:
+    """How many questions of the named shards have each reason, "" for an outcome; and a line for
+    each whose SQL failed, with SQLite's own words."""
+    reasons: Counter[str] = Counter()
+    failures = []
+    for name in names:
+        for record in read_shards(directory, [name]):
+            reasons[reason := record.get("reason", "")] += 1
+            if reason and reason not in NO_FAILURES:
+                words = make_printable(record["detail"][:_DETAIL_CHARACTERS])
+                failures.append(
+                    f"SQL execution failed for {name}: {words} ({record['question_id']}, {reason})"
+                )
+    return reasons, failures
 
 
 class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):

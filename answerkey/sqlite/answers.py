@@ -29,6 +29,7 @@ _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives
 
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
+Queries = str | tuple[str, ...]  # gold SQL, or that with others that are right, too
 
 # How far the order of rows counts: False, not at all; True, fully; or the lengths of segments that
 # stand one after the other, each with its rows in any order.
@@ -317,9 +318,7 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failu
     }
 
 
-def answer_queries(
-    database: GuardedDatabase, queries: str | tuple[str, ...]
-) -> GoldAnswer | Failure:
+def answer_queries(database: GuardedDatabase, queries: Queries) -> GoldAnswer | Failure:
     """Return what gold SQL answers, which is the first of several queries that are all right, with
     the answers of the others."""
     if isinstance(queries, str):
@@ -339,7 +338,7 @@ def answer_queries(
 
 
 def answer_on_damaged(
-    database: GuardedDatabase, queries: str | tuple[str, ...], *, sha256: str
+    database: GuardedDatabase, queries: Queries, *, sha256: str
 ) -> GoldAnswer | Failure:
     """As `answer_queries`, of a file that may have damage which its checks do not see, such as an
     index of a large one that leads nowhere: a query that meets it has no answer.

@@ -22,7 +22,6 @@ from answerkey.shards.runs import (
     QueryRun,
     ShardDirectory,
     count_reasons,
-    describe_failures,
     read_shards,
 )
 from answerkey.sqlite.guard import OVERDUE_STATUS
@@ -396,9 +395,8 @@ def test_failures_are_of_sql_and_are_told_in_one_line(tmp_path):
     outcomes = [{"gold_answer": 7}, failure, chosen]
     records = [{"question_id": f"car_{n}", **outcome} for n, outcome in enumerate(outcomes)]
     shards.write_shard("car", "key", records)
-    counts = {"": 1, "sql_error": 1, "excluded_by_curator": 1}
-    assert count_reasons(shards.directory, ["car"]) == counts
-    [line] = describe_failures(shards.directory, ["car"])
+    reasons, [line] = count_reasons(shards.directory, ["car"])
+    assert reasons == {"": 1, "sql_error": 1, "excluded_by_curator": 1}
     assert line.startswith("SQL execution failed for car: no such table: [2J xxx")
     assert line.endswith("xxx (car_1, sql_error)")
     assert len(line) < 300
