@@ -8,15 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from answerkey.base.records import HARDNESS_LEVELS
-from answerkey.dataset import Question, Record
+from answerkey.dataset import Question
 from answerkey.evaluation.scoring import Score
 
 RESAMPLES = 2000
 _SEED = 20
-_PLACES = ("database", "suite")  # where a prediction is right
 
 Interval = tuple[float, float]  # the middle 95 % of what draws with replacement give
 
@@ -86,14 +85,69 @@ def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> l
     return results
 
 
-def summarize(results: list[Result]) -> Record:
-    """All numbers, as JSON values; shares are from 0 to 1, an interval is [low, high].
+class Accuracy(TypedDict):
+    """The share of so many questions that is right on the database, and on the suite as well."""
 
-    accuracy: of all questions: count, database, suite, and the intervals of both.
-    samples: pass@k and majority if questions have several samples, else null.
+    count: int
+    database: float
+    database_interval: Interval
+    suite: float
+    suite_interval: Interval
+
+
+class OnSamples(TypedDict):
+    """What several samples a question tell, on the database and on the suite.
+
+    fewest: how many samples each question has at least.
+    pass_at_k: by the text of k, which are powers of two.
+    majority: the accuracy of the answer that most samples give.
+    """
+
+    fewest: int
+    pass_at_k: dict[str, dict[str, float]]
+    majority: dict[str, float]
+
+
+class Summary(TypedDict):
+    """All numbers of an evaluation; shares are from 0 to 1, an interval is [low, high].
+
+    samples: None if a question has a single sample.
     errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
     without_prediction: the questions that have none, which count as wrong.
     """
+
+    accuracy: Accuracy
+    samples: OnSamples | None
+    errors: dict[str, dict[str, int]]
+    without_prediction: list[str]
+
+
+class Standing(TypedDict):
+    """A system among others.
+
+    rank: from 1; equal systems share one.
+    ranks: the lowest and the highest that 95 % of draws of databases give.
+    """
+
+    name: str
+    rank: int
+    ranks: Interval
+
+
+class Pair(TypedDict):
+    """Two systems: the difference in accuracy with its interval, and how many questions either has
+    the larger share of right samples for."""
+
+    system: str
+    other: str
+    difference: float
+    interval: Interval
+    better: int
+    worse: int
+
+
+def summarize(results: list[Result]) -> Summary:
+    """All numbers, as JSON values."""
     return {
         "accuracy": _measure(results),
         "samples": _measure_samples(results),
@@ -104,7 +158,7 @@ def summarize(results: list[Result]) -> Record:
     }
 
 
-def break_down(results: list[Result]) -> dict[str, dict[str, Record]]:
+def break_down(results: list[Result]) -> dict[str, dict[str, Accuracy]]:
     """The same accuracy by the values of BREAKDOWNS, levels of hardness in their order."""
     broken = {}
     for breakdown, list_values in BREAKDOWNS.items():
@@ -118,11 +172,8 @@ def break_down(results: list[Result]) -> dict[str, dict[str, Record]]:
     return broken
 
 
-def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Record], list[Record]]:
-    """The systems, the best first: name, rank (from 1; equal systems share one), and ranks, the
-    lowest and the highest that 95 % of draws of databases give. And each pair of them: the
-    difference in accuracy with its interval, and how many questions either has the larger share of
-    right samples for.
+def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Standing], list[Pair]]:
+    """The systems, the best first, and each pair of them.
 
     on: `suite` or `database`.
 
@@ -137,25 +188,25 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Rec
     names = sorted(means, key=lambda name: -means[name])
     draws = _draw_means([_cluster(systems[name], accuracies[name]) for name in names])
     ranks = [[1 + sum(b > a for b in draw) for a in draw] for draw in draws]
-    standings = [
+    standings: list[Standing] = [
         {
             "name": name,
             "rank": 1 + sum(other > means[name] for other in means.values()),
-            "ranks": _find_middle([float(draw[place]) for draw in ranks]),
+            "ranks": _find_middle([float(draw[index]) for draw in ranks]),
         }
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     ]
-    pairs = []
-    for (place, name), (other_place, other) in combinations(enumerate(names), 2):
+    pairs: list[Pair] = []
+    for (index, name), (other_index, other) in combinations(enumerate(names), 2):
         both = list(zip(accuracies[name], accuracies[other], strict=True))
         pairs.append(
             {
                 "system": name,
                 "other": other,
                 "difference": means[name] - means[other],
-                "interval": _find_middle([draw[place] - draw[other_place] for draw in draws]),
-                "better": sum(one > two for one, two in both),
-                "worse": sum(one < two for one, two in both),
+                "interval": _find_middle([draw[index] - draw[other_index] for draw in draws]),
+                "better": sum(own > others for own, others in both),
+                "worse": sum(own < others for own, others in both),
             }
         )
     return standings, pairs
@@ -170,8 +221,8 @@ def _draw_means(systems: Sequence[Sequence[Sequence[float]]]) -> list[list[float
     means = []
     for _ in range(RESAMPLES):
         drawn = draw.choices(range(len(sizes)), k=len(sizes))
-        count = sum(sizes[place] for place in drawn)
-        means.append([sum(own[place] for place in drawn) / count for own in sums])
+        count = sum(sizes[cluster_index] for cluster_index in drawn)
+        means.append([sum(own[cluster_index] for cluster_index in drawn) / count for own in sums])
     return means
 
 
@@ -182,13 +233,16 @@ def _find_middle(values: list[float]) -> Interval:
     return ordered[margin], ordered[-margin - 1]
 
 
-def _measure(results: list[Result]) -> Record:
-    measured: Record = {"count": len(results)}
-    for place in _PLACES:
-        values = [getattr(result, f"on_{place}") for result in results]
-        measured[place] = fmean(values)
-        measured[f"{place}_interval"] = bootstrap_mean(_cluster(results, values))
-    return measured
+def _measure(results: list[Result]) -> Accuracy:
+    on_database = [result.on_database for result in results]
+    on_suite = [result.on_suite for result in results]
+    return {
+        "count": len(results),
+        "database": fmean(on_database),
+        "database_interval": bootstrap_mean(_cluster(results, on_database)),
+        "suite": fmean(on_suite),
+        "suite_interval": bootstrap_mean(_cluster(results, on_suite)),
+    }
 
 
 def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]]:
@@ -198,23 +252,23 @@ def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]
     return list(clusters.values())
 
 
-def _measure_samples(results: list[Result]) -> Record | None:
+def _measure_samples(results: list[Result]) -> OnSamples | None:
     counts = [len(result.scores) for result in results]
     fewest = min(counts)
     if max(counts) < 2 or not fewest:
         return None
     chosen = [choose_majority(result.scores) for result in results]
     passes, majority = {}, {}
-    for place in _PLACES:
+    for side in ("database", "suite"):
         rights = [
-            sum(getattr(score, f"on_{place}") for score in result.scores) for result in results
+            sum(getattr(score, f"on_{side}") for score in result.scores) for result in results
         ]
         pairs = list(zip(counts, rights, strict=True))
-        passes[place] = {
+        passes[side] = {
             str(k): fmean(pass_at_k(count, right, k) for count, right in pairs)
             for k in (2**power for power in range(fewest.bit_length()))
         }
-        majority[place] = fmean(getattr(score, f"on_{place}") for score in chosen)
+        majority[side] = fmean(getattr(score, f"on_{side}") for score in chosen)
     return {"fewest": fewest, "pass_at_k": passes, "majority": majority}
 
 
@@ -227,7 +281,7 @@ def choose_majority(scores: list[Score]) -> Score:
     return next(score for score in voters if votes[score.on_database or score.answer] == most)
 
 
-def _count_errors(results: list[Result]) -> dict[str, Record]:
+def _count_errors(results: list[Result]) -> dict[str, dict[str, int]]:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         for score in result.scores:

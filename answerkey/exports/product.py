@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from answerkey.base.reasons import Reason
 from answerkey.base.records import (
@@ -26,6 +26,10 @@ from answerkey.base.records import (
 from answerkey.dataset import SIDECARS, Question
 from answerkey.flags import FLAGS
 from answerkey.sqlite.answers import ANSWER_TYPES
+
+if TYPE_CHECKING:
+    from answerkey.selection.choice import Summary
+    from answerkey.suites.records import SuiteRecord
 
 
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
@@ -57,7 +61,41 @@ def write_questions(path: Path, questions: Iterable[dict[str, Any]]) -> int:
 # Statistics.
 
 
-Rows = list[dict[str, Any]]
+Rows = list[dict[str, Any]]  # a question each, with the columns of _FIELDS, tables and reason
+
+
+class MeanScores(TypedDict):
+    """The means of mutation scores, None of no question, and of how many questions they are."""
+
+    questions: int
+    database: float | None
+    suite: float | None
+
+
+class Counts(TypedDict):
+    """All counts of a run, as metrics/counts.json has them.
+
+    excluded, flags: by reason, and by flag.
+    corpus: how many are loaded, usable and selected of each.
+    split ... database: how many are selected, by what they have.
+    templates: how many the selected questions have.
+    """
+
+    loaded: int
+    usable: int
+    selected: int
+    excluded: dict[str, int]
+    flags: dict[str, int]
+    corpus: dict[str, dict[str, int]]
+    split: dict[str, int]
+    difficulty: dict[str, int]
+    hardness: dict[str, int]
+    answer_type: dict[str, int]
+    database: dict[str, int]
+    templates: int
+    selection: Summary
+    mutation_score: MeanScores
+
 
 MAIN_REASONS = (
     Reason.NOT_SELECTED,
@@ -77,7 +115,7 @@ _WORDS = {
 }
 
 
-def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def average_scores(suites: Iterable[SuiteRecord]) -> MeanScores:
     """The means of the mutation scores, and of how many questions they are.
 
     >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
@@ -86,11 +124,16 @@ def average_scores(suites: Iterable[dict[str, Any]]) -> dict[str, Any]:
     A question that has no mutation score is in no mean; a mean of no question is None.
     """
     scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
-    means = {
-        name: round(sum(score[name] for score in scores) / len(scores), 4) if scores else None
-        for name in ("database", "suite")
+    return {
+        "questions": len(scores),
+        "database": _average(score["database"] for score in scores),
+        "suite": _average(score["suite"] for score in scores),
     }
-    return {"questions": len(scores), **means}
+
+
+def _average(values: Iterable[float]) -> float | None:
+    values = list(values)
+    return round(sum(values) / len(values), 4) if values else None
 
 
 def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> Rows:
@@ -124,11 +167,8 @@ def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[
 
 
 def make_counts(
-    rows: Rows,
-    flags: Mapping[str, int],
-    summary: Mapping[str, Any],
-    mutation_score: Mapping[str, Any],
-) -> dict[str, Any]:
+    rows: Rows, flags: dict[str, int], summary: Summary, mutation_score: MeanScores
+) -> Counts:
     """All counts of a run, from the rows of all questions."""
     selected, usable = _choose_selected(rows), _choose_usable(rows)
     loaded = _count(rows, "corpus")
@@ -142,24 +182,24 @@ def make_counts(
         "usable": len(usable),
         "selected": len(selected),
         "excluded": _count(rows, "reason"),
-        "flags": dict(flags),
+        "flags": flags,
         "corpus": {
             name: {kind: counts[name] for kind, counts in of_corpora.items()} for name in loaded
         },
-        **{
-            name: _count(selected, name)
-            for name in ("split", "difficulty", "hardness", "answer_type")
-        },
+        "split": _count(selected, "split"),
+        "difficulty": _count(selected, "difficulty"),
+        "hardness": _count(selected, "hardness"),
+        "answer_type": _count(selected, "answer_type"),
         "database": _count(
             selected, "database_name", sorted({row["database_name"] for row in rows})
         ),
         "templates": len({row["template"] for row in selected} - {None}),
-        "selection": dict(summary),
-        "mutation_score": dict(mutation_score),
+        "selection": summary,
+        "mutation_score": mutation_score,
     }
 
 
-def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
+def make_metrics(counts: Counts) -> dict[str, object]:
     """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
     SQL templates, what its test suites prove, how many of its questions have a high gold risk, and
     what is left out for the reasons that leave out most.
@@ -169,14 +209,18 @@ def make_metrics(counts: Mapping[str, Any]) -> dict[str, Any]:
     total = sum(excluded.values())
     scores = counts["mutation_score"]
     return {
-        **{name: counts[name] for name in ("loaded", "usable", "selected", "split", "difficulty")},
+        "loaded": counts["loaded"],
+        "usable": counts["usable"],
+        "selected": counts["selected"],
+        "split": counts["split"],
+        "difficulty": counts["difficulty"],
         "cell": {
             split: {level: cell["selected"] for level, cell in row.items()}
             for split, row in counts["selection"]["cells"].items()
         },
         "excluded": {"total": total, **main, "other_reasons": total - sum(main.values())},
         "templates": counts["templates"],
-        "mutation_score": {name: scores[name] for name in ("database", "suite")},
+        "mutation_score": {"database": scores["database"], "suite": scores["suite"]},
         "at_risk": counts["flags"]["gold_risk"],
     }
 

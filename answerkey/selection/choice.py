@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NotRequired, TypedDict
 
 import pandas as pd
 
@@ -103,7 +103,7 @@ def survey_questions(questions: Iterable[Question], policies: Mapping[str, Polic
     return pd.DataFrame(rows, columns=[*_FIELDS, *WHY], dtype=object)
 
 
-def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, Record]:
+def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, Summary]:
     """The largest choice among the usable questions of `survey_questions`: its table, in which
     those without a reason are selected, and its summary.
 
@@ -149,16 +149,35 @@ def _count_supply(usable: pd.DataFrame) -> Counter[Group]:
 # What is told of a choice: how large it can be, and what it takes of what there is.
 
 
-def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets) -> Record:
-    """The selection in numbers, for metrics.
+class Taken(TypedDict):
+    """How many questions could be selected, and how many are."""
+
+    usable: int
+    selected: int
+
+
+Cells = dict[str, dict[str, Taken]]  # by split, then by difficulty or by corpus
+
+
+class Summary(TypedDict):
+    """A selection in numbers.
 
     size, usable: how many questions are selected, and how many could be.
     lifts: the fewest targets that one has to lift together to select all of them.
-    cells, corpora: the same numbers by split and difficulty, and by split and corpus; without
-        shares of corpora there are none of the latter.
+    corpora: there if targets name shares of corpora.
     """
 
-    def tell(field: str, names: tuple[str, ...]) -> Record:
+    size: int
+    usable: int
+    lifts: list[str]
+    cells: Cells
+    corpora: NotRequired[Cells]
+
+
+def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets) -> Summary:
+    """The selection in numbers, for metrics."""
+
+    def tell(field: str, names: tuple[str, ...]) -> Cells:
         usable, selected = (count_by(groups, "split", field) for groups in (supply, taken))
         return {
             split: {
@@ -168,13 +187,15 @@ def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: 
             for split in SPLITS
         }
 
-    return {
+    summary: Summary = {
         "size": sum(taken.values()),
         "usable": sum(supply.values()),
         "lifts": find_lifts(supply, targets),
         "cells": tell("difficulty", DIFFICULTIES),
-        **({"corpora": tell("corpus", targets.corpora)} if targets.corpora else {}),
     }
+    if targets.corpora:
+        summary["corpora"] = tell("corpus", targets.corpora)
+    return summary
 
 
 def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
@@ -189,7 +210,7 @@ def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
     )
 
 
-def describe(summary: Record) -> str:
+def describe(summary: Summary) -> str:
     """A summary in words: its size, what to lift, and a table of selected and usable questions.
 
     >>> supply = {Group("train", level): 7 for level in DIFFICULTIES}
@@ -208,8 +229,9 @@ def describe(summary: Record) -> str:
     return "\n".join([*lines, tabulate(summary)])
 
 
-def tabulate(summary: Record) -> str:
-    corpora = summary.get("corpora", {split: {} for split in SPLITS})
+def tabulate(summary: Summary) -> str:
+    none: Cells = {split: {} for split in SPLITS}
+    corpora = summary.get("corpora", none)
     rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in corpora[SPLITS[0]])]]
     for split in SPLITS:
         cells = [*summary["cells"][split].values(), *corpora[split].values()]
