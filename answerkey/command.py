@@ -248,7 +248,7 @@ def _add_dataset(verb: argparse.ArgumentParser, read_path: Callable[[str], Path]
 
 
 @contextlib.contextmanager
-def tell_mistakes(place: Path) -> Iterator[None]:
+def tell_mistakes(path: Path) -> Iterator[None]:
     """Raise InputError for what the system or a file of predictions refuses: `dvc repro` mends none
     of it. place: what to name if the system names no file."""
     try:
@@ -256,7 +256,7 @@ def tell_mistakes(place: Path) -> Iterator[None]:
     except (OSError, ValueError) as error:
         words = str(error)
         if isinstance(error, OSError) and error.errno is not None:
-            words = f"{error.filename or place}: {error.strerror}"
+            words = f"{error.filename or path}: {error.strerror}"
         raise InputError(words) from error
 
 

@@ -98,13 +98,13 @@ def evaluate(
         name: read_predictions(path, known, source_file=source_file)
         for name, path in _name_systems(predictions)
     }
-    asked = {one.question_id for found, _ in files.values() for one in found}
+    asked = {predicted.question_id for of_file, _ in files.values() for predicted in of_file}
     if asked.isdisjoint(known.answer_only):
         known = known._replace(answer_only={})
     if not all_usable and asked <= {*known.selected, *known.answer_only}:
         known = known._replace(others=None)
     splits = {split} if split else {known.questions[question_id].split for question_id in asked}
-    counted = [one for one in known.questions.values() if one.split in splits]
+    counted = [question for question in known.questions.values() if question.split in splits]
     if not counted:
         raise InputError(f"{known.name}: no question of the split {split}")
     out = Path(out)
@@ -112,7 +112,7 @@ def evaluate(
         name: collect_results(
             counted,
             score_predictions(
-                found,
+                of_file,
                 known.questions,
                 folders,
                 journal=out / JOURNAL,
@@ -121,18 +121,20 @@ def evaluate(
                 name=name,
             ),
         )
-        for name, (found, _) in files.items()
+        for name, (of_file, _) in files.items()
     }
     left_out = {name: others for name, (_, others) in files.items()}
     run = {
         "predictions": [str(path) for path in predictions],
         "dataset": str(dataset),
-        "rules": dict(Counter(rule or one.rule or "strict" for one in counted).most_common()),
+        "rules": dict(
+            Counter(rule or question.rule or "strict" for question in counted).most_common()
+        ),
         "split": split,
         "suites": use_suites,
         "questions": len(counted),
-        "selected": sum(one.question_id in known.selected for one in counted),
-        "answer_only": sum(one.question_id in known.answer_only for one in counted),
+        "selected": sum(question.question_id in known.selected for question in counted),
+        "answer_only": sum(question.question_id in known.answer_only for question in counted),
     }
     summary = {
         "run": run,
@@ -160,10 +162,10 @@ def score_file(
     out has no score, unless the question is usable, or has accepted answers.
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
-    found, _ = read_predictions(Path(predictions), known, source_file=source_file)
+    predicted, _ = read_predictions(Path(predictions), known, source_file=source_file)
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         scores = score_predictions(
-            found,
+            predicted,
             known.questions,
             folders,
             journal=Path(folder) / JOURNAL,
@@ -246,7 +248,7 @@ def _summarize(
         ((name, own),) = results.items()
         return summaries[name] | {"breakdowns": break_down(own)}
     standings, pairs = rank_systems(results, on)
-    systems = [one | summaries[one["name"]] for one in standings]
+    systems = [standing | summaries[standing["name"]] for standing in standings]
     return {"systems": systems, "pairs": pairs}
 
 
@@ -358,30 +360,30 @@ def _spell(accuracy: Record, names: tuple[str, ...]) -> list[str]:
 
 
 def _list_systems(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for one in summary["systems"]:
-        low, high = one["ranks"]
+    for system in summary["systems"]:
+        low, high = system["ranks"]
         ranks = f"{low:.0f} to {high:.0f}"
-        yield str(one["rank"]), ranks, one["name"], *_spell(one["accuracy"], names)
+        yield str(system["rank"]), ranks, system["name"], *_spell(system["accuracy"], names)
 
 
 def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     groups = {"": {"all": summary["accuracy"]}}
     groups |= {name: summary["breakdowns"][name] for name in ("split", "difficulty")}
     for group, values in groups.items():
-        for name, one in values.items():
-            yield group, name, f"{one['count']:,}", *_spell(one, names)
+        for name, accuracy in values.items():
+            yield group, name, f"{accuracy['count']:,}", *_spell(accuracy, names)
 
 
 def _list_notes(summary: Record) -> Iterator[str]:
     systems = summary.get("systems", [summary])
-    for one in systems:
-        if one["without_prediction"]:
-            of = f"{one['name']}: " if len(systems) > 1 else ""
-            without = spell_count(len(one["without_prediction"]), "question", ",")
+    for system in systems:
+        if system["without_prediction"]:
+            of = f"{system['name']}: " if len(systems) > 1 else ""
+            without = spell_count(len(system["without_prediction"]), "question", ",")
             yield f"{of}{without} without a prediction"
     left_out: Counter[str] = Counter()
-    for one in systems:
-        left_out.update(one["left_out"])
+    for system in systems:
+        left_out.update(system["left_out"])
     if left_out:
         predictions = spell_count(left_out.total(), "prediction", ",")
         yield f"{predictions} of other questions{list_counts(left_out)}"

@@ -245,8 +245,8 @@ def _read_size(packed: Path, file: dict[str, Any]) -> int:
 
 
 def _check_content(packed: Path, file: dict[str, Any], content: bytes) -> None:
-    found = {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    for name, value in found.items():
+    actual = {"size_bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    for name, value in actual.items():
         if value != file[name]:
             words = f"expected {name} {file[name]}, found {value}"
             raise ValueError(f"{packed}: {file['path']}: {words}")

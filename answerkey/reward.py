@@ -213,15 +213,15 @@ def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
     pairs = zip_longest(dict.fromkeys(rows), dict.fromkeys(gold_rows), fillvalue=())
     for row, gold_row in pairs:
         width = len(gold_row) or len(row)
-        found = sum(value in gold_row for value in row)
-        shared += found / width
-        others += (len(row) - found + sum(value not in row for value in gold_row)) / width
+        matches = sum(value in gold_row for value in row)
+        shared += matches / width
+        others += (len(row) - matches + sum(value not in row for value in gold_row)) / width
     return 2 * shared / (2 * shared + others) if rows or gold_rows else 1.0
 
 
-def _find_f1(found: set[Any], wanted: set[Any]) -> float:
-    size = len(found) + len(wanted)
-    return 2 * len(found & wanted) / size if size else 1.0
+def _find_f1(predicted: set[Any], wanted: set[Any]) -> float:
+    size = len(predicted) + len(wanted)
+    return 2 * len(predicted & wanted) / size if size else 1.0
 
 
 def _in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
@@ -302,8 +302,8 @@ class RewardPool:
         sql = read_text("predicted_sql", predicted_sql)
         name = read_terms(database_name=database_name)["database_name"]
         job = Job(Kind.EXECUTE, _find_path(self.find_folder(), name), sql)
-        found: list[Row] | None = self._pool.run([job])[0]
-        return found
+        rows: list[Row] | None = self._pool.run([job])[0]
+        return rows
 
     @check_names()
     def score_sql(
@@ -338,8 +338,8 @@ class RewardPool:
         """
         text = read_text("predicted_sql", predicted_sql)
         job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
-        found: Explanation = self._pool.run([job])[0]
-        return found
+        explanation: Explanation = self._pool.run([job])[0]
+        return explanation
 
     @check_names()
     def explain_completion(
@@ -356,8 +356,8 @@ class RewardPool:
         """
         text = _read_text(completion)
         job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms, is_completion=True)
-        found: Explanation = self._pool.run([job])[0]
-        return found
+        explanation: Explanation = self._pool.run([job])[0]
+        return explanation
 
     @check_names()
     def score_parts(
@@ -507,15 +507,15 @@ class RewardPool:
             "text": texts,
             "is_completion": repeat(True),
             "gold_answer": ["null" if answer is None else answer for answer in read["gold_answer"]],
-            "rule": [read_rule(own_rule or one, rel_tol) for one in read["rule"]],
+            "rule": [read_rule(own_rule or own, rel_tol) for own in read["rule"]],
             "suites_folder": repeat(self.find_suites_folder()),
         }
         jobs = [*map(Job._make, zip(*(parts[name] for name in Job._fields), strict=False))]
         rewards: list[float | None] = self._pool.run(jobs)
         without_query = rewards.count(None)
         if without_query >= _MANY and 2 * without_query >= count:
-            place = rewards.index(None)
-            _warn_of_no_query(count, without_query, explain_no_query(texts[place]))
+            first = rewards.index(None)
+            _warn_of_no_query(count, without_query, explain_no_query(texts[first]))
         return [reward or WRONG for reward in rewards]
 
     compute_score_async = _in_thread(compute_score)
@@ -649,13 +649,13 @@ score_completions_async = _in_thread(score_completions)
 def _read_limits(limits: Limits | Mapping[str, int] | None) -> Limits | None:
     if limits is None or isinstance(limits, Limits):
         return limits
-    found = {name: read_count(f"limits: {name}", value) for name, value in limits.items()}
-    if wrong := found.keys() - set(Limits.__slots__):
+    counts = {name: read_count(f"limits: {name}", value) for name, value in limits.items()}
+    if wrong := counts.keys() - set(Limits.__slots__):
         raise TypeError(
             f"limits: no limit is named {', '.join(sorted(wrong))}:"
             f" expected some of {', '.join(Limits.__slots__)}"
         )
-    return replace(DEFAULT_LIMITS, **{name: value for name, value in found.items() if value})
+    return replace(DEFAULT_LIMITS, **{name: value for name, value in counts.items() if value})
 
 
 def _warn_of_no_query(count: int, without_query: int, why: str) -> None:

@@ -27,7 +27,9 @@ def main(params: Params) -> None:
     cuts = None
     if rule.method == RANK:
         policies = read_policies(values)
-        cuts = find_cuts((one for one in read_joined() if not find_reason(one, policies)), shares)
+        cuts = find_cuts(
+            (question for question in read_joined() if not find_reason(question, policies)), shares
+        )
         log.info("easy up to a complexity of %g, medium up to %g", *cuts)
     counts: Counter[str] = Counter()
 

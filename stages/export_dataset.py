@@ -31,10 +31,10 @@ def write_statistics() -> None:
     """Write all counts, the metrics among them, and the tables of the plots."""
     excluded = read_jsonl(SELECTION / "excluded.jsonl")
     reasons = {record["question_id"]: record["reason"] for record in excluded}
-    found = Counter(
+    flagged = Counter(
         flag["code"] for audit in read_jsonl(SELECTION / "audit.jsonl") for flag in audit["flags"]
     )
-    flags = {flag: found[flag] for flag in FLAGS}
+    flags = {flag: flagged[flag] for flag in FLAGS}
     table = tabulate_questions(read_classified(), reasons)
     scores = average_scores(read_jsonl(SELECTION / SUITES))
     counts = make_counts(table, flags, read_json(SELECTION / "summary.json"), scores)

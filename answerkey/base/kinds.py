@@ -52,8 +52,8 @@ def number(words: str, *, most: float = math.inf) -> Kind:
 
 
 def text(words: str = "a text", *, pattern: str = ".") -> Kind:
-    found = re.compile(pattern, re.DOTALL)
-    return Kind(words, lambda value: isinstance(value, str) and found.search(value) is not None)
+    compiled = re.compile(pattern, re.DOTALL)
+    return Kind(words, lambda value: isinstance(value, str) and compiled.search(value) is not None)
 
 
 def one_of(names: Iterable[str]) -> Kind:

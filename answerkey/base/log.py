@@ -60,8 +60,8 @@ def list_counts(counts: Mapping[str, int]) -> str:
     >>> list_counts({"blob": 1, "sql_error": 3, "not_finite": 0})
     ' (sql_error 3, blob 1)'
     """
-    found = sorted(((-count, name) for name, count in counts.items() if count))
-    return f" ({', '.join(f'{name} {-count}' for count, name in found)})" if found else ""
+    ranked = sorted(((-count, name) for name, count in counts.items() if count))
+    return f" ({', '.join(f'{name} {-count}' for count, name in ranked)})" if ranked else ""
 
 
 def make_printable(text: str) -> str:

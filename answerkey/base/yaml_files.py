@@ -20,9 +20,9 @@ class _Loader(_Fastest):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for place, key in enumerate(keys):
-            if key in keys[:place]:
-                line = node.value[place][0].start_mark.line + 1
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                line = node.value[index][0].start_mark.line + 1
                 raise yaml.YAMLError(f"line {line}: expected the key {key!r} once")
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping

@@ -102,15 +102,19 @@ def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tup
     """
     if not text:
         return []
-    found = _extract(text, texts, min_similarity)
-    return [(place, round(score / 100, 3)) for place, score in found if texts[place] != text]
+    matches = _extract(text, texts, min_similarity)
+    return [
+        (text_index, round(score / 100, 3))
+        for text_index, score in matches
+        if texts[text_index] != text
+    ]
 
 
 def _extract(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
-    found = process.extract(
+    matches = process.extract(
         text, texts, scorer=fuzz.ratio, score_cutoff=100 * min_similarity, limit=None
     )
-    return [(place, score) for _, score, place in found]
+    return [(text_index, score) for _, score, text_index in matches]
 
 
 def compare(
@@ -121,7 +125,7 @@ def compare(
 ) -> Findings:
     """{question_id: [Finding, ...]} for each question that shares something; `schemas` are those of
     all databases, with their names."""
-    fingerprints = sorted(fingerprints, key=lambda one: sort_key(one.question_id))
+    fingerprints = sorted(fingerprints, key=lambda fingerprint: sort_key(fingerprint.question_id))
     findings: Findings = defaultdict(list)
     for of_database in _group(fingerprints, "database_name"):
         _find_duplicates(of_database, findings)
@@ -130,13 +134,13 @@ def compare(
         _find_conflicts(of_database, findings)
     _find_near_leaks(fingerprints, findings, min_similarity)
     _find_leaks(fingerprints, findings)
-    splits = {one.database_name: one.split for one in fingerprints}
+    splits = {fingerprint.database_name: fingerprint.split for fingerprint in fingerprints}
     twins = find_schema_twins(
         {name: list_columns(schema) for name, schema in schemas if name in splits}, splits
     )
-    for one in fingerprints:
-        if one.answer and one.database_name in twins:
-            findings[one.question_id].append(twins[one.database_name])
+    for fingerprint in fingerprints:
+        if fingerprint.answer and fingerprint.database_name in twins:
+            findings[fingerprint.question_id].append(twins[fingerprint.database_name])
     return dict(findings)
 
 
@@ -146,8 +150,8 @@ def compare(
 def _find_duplicates(records: list[Fingerprint], findings: Findings) -> None:
     """Every question but the first of those with one text, and one canonical SQL or answer."""
     for group in _group(records, "text"):
-        for place, record in enumerate(group):
-            for first in group[:place]:
+        for rank, record in enumerate(group):
+            for first in group[:rank]:
                 evidence = {
                     "first": first.question_id,
                     "same_sql": record.canonical_sql == first.canonical_sql != "",
@@ -169,10 +173,10 @@ def _find_near_duplicates(
     """
     for group in _group(records, "canonical_sql"):
         texts = [record.text for record in group]
-        for place, record in enumerate(group):
-            if near := find_similar(record.text, texts[:place], min_similarity):
-                first, similarity = min(near, key=lambda pair: (-pair[1], pair[0]))
-                evidence = {"first": group[first].question_id, "similarity": similarity}
+        for rank, record in enumerate(group):
+            if near := find_similar(record.text, texts[:rank], min_similarity):
+                first_index, similarity = min(near, key=lambda pair: (-pair[1], pair[0]))
+                evidence = {"first": group[first_index].question_id, "similarity": similarity}
                 findings[record.question_id].append(Finding("near_duplicate_question", evidence))
 
 
@@ -189,7 +193,7 @@ def _find_paraphrases(records: list[Fingerprint], findings: Findings) -> None:
 def _find_conflicts(records: list[Fingerprint], findings: Findings) -> None:
     for group in _group(records, "text"):
         for record in group:
-            others = [one.question_id for one in group if not _have_one_answer(record, one)]
+            others = [other.question_id for other in group if not _have_one_answer(record, other)]
             if others:
                 evidence = {"others": others[:_NAMED], "count": len(others)}
                 findings[record.question_id].append(Finding("conflicting_gold", evidence))
@@ -219,10 +223,10 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
     for train, held_out in _list_shared(records, "template"):
         texts = [record.text for record in held_out]
         for record in train:
-            for place, similarity in find_similar(record.text, texts, min_similarity):
-                pair = record.question_id, held_out[place].question_id
-                for one, other in (pair, pair[::-1]):
-                    near[one].append((-similarity, sort_key(other)))
+            for text_index, similarity in find_similar(record.text, texts, min_similarity):
+                pair = record.question_id, held_out[text_index].question_id
+                for question_id, other in (pair, pair[::-1]):
+                    near[question_id].append((-similarity, sort_key(other)))
     for question_id, others in near.items():
         similarity, (*_, other) = min(others)
         evidence = {"other": other, "similarity": -similarity}
@@ -249,8 +253,8 @@ def _list_shared(
     records: list[Fingerprint], field: str
 ) -> Iterator[tuple[list[Fingerprint], list[Fingerprint]]]:
     for group in _group(records, field):
-        train = [one for one in group if one.split != EVAL]
-        held_out = [one for one in group if one.split == EVAL]
+        train = [record for record in group if record.split != EVAL]
+        held_out = [record for record in group if record.split == EVAL]
         if train and held_out:
             yield train, held_out
 
@@ -279,20 +283,20 @@ def find_schema_twins(
     """
     train = [name for name in schemas if splits[name] != EVAL]
     twins: dict[str, list[tuple[float, str, bool]]] = defaultdict(list)
-    for one, other in product(train, schemas.keys() - set(train)):
-        mine, its = schemas[one], schemas[other]
+    for name, other in product(train, schemas.keys() - set(train)):
+        mine, its = schemas[name], schemas[other]
         share = len(mine.keys() & its.keys()) / max(len(mine.keys() | its.keys()), 1)
         if share >= MIN_SHARE:
-            twins[one].append((-share, other, mine == its))
-            twins[other].append((-share, one, mine == its))
+            twins[name].append((-share, other, mine == its))
+            twins[other].append((-share, name, mine == its))
     findings = {}
-    for name, found in twins.items():
-        share, database_name, has_same_types = min(found)
+    for name, matches in twins.items():
+        share, database_name, has_same_types = min(matches)
         evidence = {
             "database": database_name,
             "share": round(-share, 3),
             "same_types": has_same_types,
-            "count": len(found),
+            "count": len(matches),
         }
         findings[name] = Finding("schema_in_both_splits", evidence)
     return findings
@@ -345,25 +349,25 @@ class HeldOut:
             return None
         text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
         likes = []
-        for place in self._list_places(text, sql):
-            of_text = _measure_similarity(text, self._texts[place])
-            of_sql = _measure_similarity(sql, self._queries[place])
+        for index in self._list_places(text, sql):
+            of_text = _measure_similarity(text, self._texts[index])
+            of_sql = _measure_similarity(sql, self._queries[index])
             most, least = max(of_text, of_sql), min(of_text, of_sql)
             is_like = most == 1 or least >= self._min_similarity
-            if is_like and self._sources[place]["corpus"] != question.corpus:
-                likes.append((-most, -least, place, of_text, of_sql))
+            if is_like and self._sources[index]["corpus"] != question.corpus:
+                likes.append((-most, -least, index, of_text, of_sql))
         if not likes:
             return None
-        *_, place, of_text, of_sql = min(likes)
-        source = {name: self._sources[place][name] for name in ("corpus", "file", "index")}
+        *_, index, of_text, of_sql = min(likes)
+        source = {name: self._sources[index][name] for name in ("corpus", "file", "index")}
         evidence = {**source, "text_similarity": of_text, "sql_similarity": of_sql}
         return Finding("overlap", evidence)
 
     def _list_places(self, text: str, sql: str) -> set[int]:
-        places = {place for place, other in enumerate(self._queries) if sql and sql == other}
+        indexes = {index for index, other in enumerate(self._queries) if sql and sql == other}
         if text:
-            places.update(place for place, _ in _extract(text, self._texts, self._min_similarity))
-        return places
+            indexes.update(index for index, _ in _extract(text, self._texts, self._min_similarity))
+        return indexes
 
 
 def _measure_similarity(text: str, other: str) -> float:

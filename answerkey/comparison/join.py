@@ -28,11 +28,11 @@ def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Ite
     """
     rates = {rate.pop("question_id"): rate for rate in read_json(interim / "pass_rates.json")}
     for question, suite in join_stages(interim):
-        found = find_in_suite(suite, min_mutation_score=min_mutation_score)
+        findings = find_in_suite(suite, min_mutation_score=min_mutation_score)
         rate = rates.pop(question.question_id, None)
         if rate is not None and (agreement := rate.pop("agreement", None)) is not None:
-            found.append(Finding("models_agree_otherwise", agreement))
-        yield question._replace(pass_rate=rate, flags=question.flags + encode_findings(found))
+            findings.append(Finding("models_agree_otherwise", agreement))
+        yield question._replace(pass_rate=rate, flags=question.flags + encode_findings(findings))
     if rates:
         raise InputError(f"pass_rates: {next(iter(rates))} is no question: {NEXT_STEP}")
 
@@ -48,26 +48,28 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
     guard, or one on which a query lives that the real database tells from gold: who tells this
     database from the suite is right with both.
     """
-    found = []
+    findings = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:
-        found.append(Finding("latent_ambiguity", ambiguity))
+        findings.append(Finding("latent_ambiguity", ambiguity))
     score = suite.get("mutation_score")
     by_heart = suite.get("operators", {}).get(BY_HEART)
     if (no_suite := suite.get("no_suite")) is not None:
-        found.append(Finding("weak_answer", {**(score or {}), "no_suite": no_suite}))
+        findings.append(Finding("weak_answer", {**(score or {}), "no_suite": no_suite}))
     elif by_heart is not None and not by_heart["killed"]:
-        found.append(Finding("weak_answer", {**(score or {}), BY_HEART: by_heart}))
+        findings.append(Finding("weak_answer", {**(score or {}), BY_HEART: by_heart}))
     elif (guarded := _find_guarded(suite)) is not None:
-        found.append(Finding("weak_answer", {**(score or {}), "guarded": guarded}))
+        findings.append(Finding("weak_answer", {**(score or {}), "guarded": guarded}))
     elif score is not None and score["suite"] < min_mutation_score:
-        found.append(Finding("weak_answer", score))
-    return found
+        findings.append(Finding("weak_answer", score))
+    return findings
 
 
 def _find_guarded(suite: Record) -> Record | None:
     """The first neighbor that the real database tells from gold, and the suite does not."""
-    lives = (one for one in suite.get("alive", ()) if one["killed_by_database"])
-    return next(({"operator": one["operator"], "sql": one["sql"]} for one in lives), None)
+    lives = (neighbor for neighbor in suite.get("alive", ()) if neighbor["killed_by_database"])
+    return next(
+        ({"operator": neighbor["operator"], "sql": neighbor["sql"]} for neighbor in lives), None
+    )
 
 
 def find_in_rollouts(pass_rate: PassRate | None, *, gold_risk: float | None) -> list[Finding]:

@@ -229,14 +229,14 @@ def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpu
     return corpus or parse_corpora("spider", entries)[0], limits or download
 
 
-def list_unpinned(places: Mapping[str, Any]) -> list[str]:
+def list_unpinned(sources: Mapping[str, Any]) -> list[str]:
     """A warning for each corpus whose place, by name, is on the hub at a branch or tag."""
     return [
-        f"warning: corpus {name} reads {place.repo_id} at {place.revision!r}, which is no commit"
+        f"warning: corpus {name} reads {source.repo_id} at {source.revision!r}, which is no commit"
         f" and may be another one tomorrow: pin it with `answerkey pin {name}`"
-        for name, place in places.items()
-        if not isinstance(place, DirectoryQuestions | DirectoryDatabases)
-        and not COMMIT.fullmatch(place.revision)
+        for name, source in sources.items()
+        if not isinstance(source, DirectoryQuestions | DirectoryDatabases)
+        and not COMMIT.fullmatch(source.revision)
     ]
 
 
@@ -244,14 +244,14 @@ def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
     """A warning for each corpus in the project that git ignores, and that is not in DVC either."""
     warnings = []
     for corpus in corpora:
-        places: list[Path] = []
+        paths: list[Path] = []
         if isinstance(corpus.questions, DirectoryQuestions):
             root, files = corpus.questions.root, corpus.questions.files
-            places += [root / name for names in files.values() for name in names]
+            paths += [root / name for names in files.values() for name in names]
         if isinstance(corpus.databases, DirectoryDatabases):
-            places += [corpus.databases.root / folder for folder in corpus.databases.folders]
-        inside = [place for place in places if place.absolute().is_relative_to(Path.cwd())]
-        if ignored := [str(place) for place in inside if place.exists() and _is_unshared(place)]:
+            paths += [corpus.databases.root / folder for folder in corpus.databases.folders]
+        inside = [path for path in paths if path.absolute().is_relative_to(Path.cwd())]
+        if ignored := [str(path) for path in inside if path.exists() and _is_unshared(path)]:
             warnings.append(
                 f"warning: git ignores {', '.join(ignored)} of corpus {corpus.name}: teammates and"
                 " experiments will lack it, until you run `dvc add` as docs/sharing.md says"
@@ -284,13 +284,13 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
             first, first_id = databases.setdefault(name.casefold(), (corpus, db_id))
             other = asking.setdefault(f"{corpus.id_prefix}{name}".casefold(), corpus)
             if (first.owner, first_id) != (corpus.owner, db_id):
-                other, what = first, "both have a database"
+                other, clash = first, "both have a database"
             elif other is not corpus:
-                what = "would give the same ids to questions of database"
+                clash = "would give the same ids to questions of database"
             else:
                 continue
             raise InputError(
-                f"Corpora {other.name} and {corpus.name} {what} {name}: expected another prefix,"
+                f"Corpora {other.name} and {corpus.name} {clash} {name}: expected another prefix,"
                 f" such as corpora.{corpus.name}.prefix: {corpus.name}_; if both ask the same"
                 f" database, with corpora.{corpus.name}.databases_of: {other.owner}"
             )
@@ -310,12 +310,12 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stag
     deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
     tracked = {Path(roots.get(dep, dep)).absolute() for dep in deps}
     for corpus in corpora:
-        for name, place in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases)):
-            if isinstance(place, DirectoryQuestions | DirectoryDatabases):
-                root = place.root.absolute()
+        for name, source in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases)):
+            if isinstance(source, DirectoryQuestions | DirectoryDatabases):
+                root = source.root.absolute()
                 if tracked.isdisjoint([root, *root.parents]):
                     raise InputError(
-                        f"{PIPELINE}: DVC would not notice changes in {place.root}, the root of"
+                        f"{PIPELINE}: DVC would not notice changes in {source.root}, the root of"
                         f' corpus {name}: expected - "${{corpora.{name}.root}}" among deps of'
                         f" {stage}"
                     )

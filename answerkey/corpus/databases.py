@@ -167,7 +167,7 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
     except UnicodeDecodeError:
         text = content.removeprefix(b"\xef\xbb\xbf").decode("cp1252", errors="replace")
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    found = {}
+    columns = {}
     try:
         rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
         if _COLUMN not in rows.fieldnames:
@@ -175,10 +175,10 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
         for row in rows:
             if column := (row[_COLUMN] or "").strip():
                 texts = {key: (row.get(field) or "").strip() for key, field in _TEXTS.items()}
-                found[column] = {key: text for key, text in texts.items() if text}
+                columns[column] = {key: text for key, text in texts.items() if text}
     except csv.Error as error:
         raise InputError(f"{file}: line {rows.line_num}: expected CSV: {error}") from error
-    return found
+    return columns
 
 
 # --- a database from SQL text: foreign statements fill an empty database within bounds

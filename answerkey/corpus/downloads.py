@@ -211,15 +211,16 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
     with _name_failure(db_ids[0]):
         revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
     kind = ARCHIVE if isinstance(databases, Archive) else FILES
-    place = {"corpus": corpus.owner, "kind": kind}
-    place |= {"repo_id": databases.repo_id, "revision": revision, "path": databases.path}
+    origin = {"corpus": corpus.owner, "kind": kind}
+    origin |= {"repo_id": databases.repo_id, "revision": revision, "path": databases.path}
     key, template = "path", databases.path
     if isinstance(databases, Archive):
         key, template = "member", databases.member
         if databases.sha256 is not None:
-            place["sha256"] = databases.sha256
+            origin["sha256"] = databases.sha256
     return {
-        db_id: DatabaseSource(place | {key: template.replace("{db_id}", db_id)}) for db_id in db_ids
+        db_id: DatabaseSource(origin | {key: template.replace("{db_id}", db_id)})
+        for db_id in db_ids
     }
 
 
@@ -228,11 +229,11 @@ def _locate_local(
 ) -> dict[str, DatabaseSource]:
     located, missing = {}, []
     for db_id in db_ids:
-        places = databases.list_places(db_id)
-        path = next((path for path in places if path.is_file()), None)
+        candidates = databases.list_places(db_id)
+        path = next((path for path in candidates if path.is_file()), None)
         if path is None:
             missing.append(
-                f"Failed to download database: {db_id}: no {' and no '.join(map(str, places))}"
+                f"Failed to download database: {db_id}: no {' and no '.join(map(str, candidates))}"
                 f" (corpora.{owner}.root and .databases in params.yaml)"
             )
             continue

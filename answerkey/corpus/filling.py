@@ -93,10 +93,10 @@ def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> 
         queries[question["database_name"]][question["gold_sql"]] = None
     count = 0
     for db_id in track_progress(sorted(queries), "filling", total=len(queries), unit="databases"):
-        places = databases.list_places(db_id)
-        source = next((path for path in places if path.is_file()), None)
+        candidates = databases.list_places(db_id)
+        source = next((path for path in candidates if path.is_file()), None)
         if source is None:
-            raise FileNotFoundError(f"Database {db_id}: no {' and no '.join(map(str, places))}")
+            raise FileNotFoundError(f"Database {db_id}: no {' and no '.join(map(str, candidates))}")
         content = fill_database(source, queries[db_id], rows=rows)
         with replace_file(databases.root / folder / db_id / f"{db_id}.sqlite") as file:
             file.write(source.read_bytes() if content is None else content)
@@ -115,9 +115,9 @@ def main(*arguments: str) -> None:
     limits = params.download
     (corpus,) = parse_corpora(options.corpus, entries)
     filled = fill_corpus(corpus, options.folder, rows=options.rows, limits=limits)
-    place = f"corpora.{corpus.name}.databases"
+    key = f"corpora.{corpus.name}.databases"
     databases = spell_count(filled, "database")
-    start_log("filling").info(f"{databases} filled: set {place} to [{options.folder}]")
+    start_log("filling").info(f"{databases} filled: set {key} to [{options.folder}]")
 
 
 if __name__ == "__main__":

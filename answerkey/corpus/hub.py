@@ -70,10 +70,10 @@ def fetch_file(
         file = Path(_ask_once(repo_id, revision, path, seconds=seconds))
         if sha256 is not None:
             with file.open("rb") as content:
-                found = hashlib.file_digest(content, "sha256").hexdigest()
-            if found != sha256:
+                actual = hashlib.file_digest(content, "sha256").hexdigest()
+            if actual != sha256:
                 file.resolve().unlink()  # the link to it alone would come back
-                raise HubError(f"wrong checksum: sha256 is {found}, expected {sha256}")
+                raise HubError(f"wrong checksum: sha256 is {actual}, expected {sha256}")
         return file
 
     return _try_twice(fetch, f"{path} of {repo_id} at {revision}", limits)
@@ -128,7 +128,7 @@ def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
     return answer
 
 
-def _wait(process: subprocess.Popen[str], what: str, seconds: float) -> str:
+def _wait(process: subprocess.Popen[str], awaited: str, seconds: float) -> str:
     """What the process prints until it ends; that it is waited for is said now and then."""
     waited, pause = 0.0, _SILENCE_S
     while True:
@@ -138,7 +138,7 @@ def _wait(process: subprocess.Popen[str], what: str, seconds: float) -> str:
             waited += pause
             if waited >= seconds:
                 raise
-            _say(f"{what}: waiting, {waited:g} s so far, {seconds:.0f} s at most")
+            _say(f"{awaited}: waiting, {waited:g} s so far, {seconds:.0f} s at most")
             pause = waited
 
 

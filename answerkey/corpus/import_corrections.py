@@ -183,7 +183,9 @@ def _find_question(claim: Claim, index: Index) -> KnownQuestion | None:
         if claim.db_id in (None, question["db_id"])  # else a number that counts something else
     ]
     both = [question for question in same_text if question in same_sql]
-    matches = (found for found in (both, same_text, same_id, same_sql) if len(found) == 1)
+    matches = (
+        candidates for candidates in (both, same_text, same_id, same_sql) if len(candidates) == 1
+    )
     return next(matches, [None])[0]
 
 

@@ -208,8 +208,8 @@ def read_corrections(path: Path) -> list[Correction]:
     corrections = []
     for number, entry in enumerate(entries, start=1):
         where = f"{path}: entry {number}"
-        found = check_value(Correction, entry, where=where)
-        corrections.append(replace(found, where=where, reason=found.reason.strip()))
+        correction = check_value(Correction, entry, where=where)
+        corrections.append(replace(correction, where=where, reason=correction.reason.strip()))
     return corrections
 
 

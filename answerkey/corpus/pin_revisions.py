@@ -31,27 +31,27 @@ def _find_pins(corpus: Corpus, limits: Download) -> Changes:
         raise InputError(
             f"Corpus {corpus.name} has nothing to pin: expected one with origin: hub in params.yaml"
         )
-    places: dict[tuple[str, ...], Any] = {("questions",): questions}
+    sources: dict[tuple[str, ...], Any] = {("questions",): questions}
     if corpus.owner == corpus.name:
-        places["databases", ARCHIVE if isinstance(databases, Archive) else FILES] = databases
+        sources["databases", ARCHIVE if isinstance(databases, Archive) else FILES] = databases
     changes: Changes = {}
-    for keys, place in places.items():
-        commit = resolve_revision(place.repo_id, place.revision, limits=limits)
+    for keys, source in sources.items():
+        commit = resolve_revision(source.repo_id, source.revision, limits=limits)
         values: dict[str, Any] = {"revision": commit}
-        is_same = commit == place.revision
-        if isinstance(place, HubQuestions):
-            known_hashes = place.sha256 if is_same else {}
+        is_same = commit == source.revision
+        if isinstance(source, HubQuestions):
+            known_hashes = source.sha256 if is_same else {}
             values["sha256"] = {
-                name: known_hashes.get(name) or _hash_fetched(place.repo_id, commit, name, limits)
-                for name in chain.from_iterable(place.files.values())
+                name: known_hashes.get(name) or _hash_fetched(source.repo_id, commit, name, limits)
+                for name in chain.from_iterable(source.files.values())
             }
-        elif isinstance(place, Archive):
-            known_hash = place.sha256 if is_same else None
+        elif isinstance(source, Archive):
+            known_hash = source.sha256 if is_same else None
             values["sha256"] = known_hash or _hash_fetched(
-                place.repo_id, commit, place.path, limits
+                source.repo_id, commit, source.path, limits
             )
         for key, value in values.items():
-            if value != getattr(place, key):
+            if value != getattr(source, key):
                 changes["corpora", corpus.name, *keys, key] = value
     return changes
 

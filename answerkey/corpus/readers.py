@@ -124,7 +124,7 @@ def read_spider2(path: Path) -> Iterator[Any]:
     settings = gold / "spider2lite_eval.jsonl"
     terms = {}
     if settings.is_file():
-        terms = {str(one.get("instance_id")): one for _, one in read_lines(settings)}
+        terms = {str(entry.get("instance_id")): entry for _, entry in read_lines(settings)}
     for where, row in read_lines(path):
         name = row.get("instance_id")
         if not isinstance(name, str) or not name.startswith("local"):

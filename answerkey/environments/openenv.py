@@ -218,7 +218,8 @@ class TextToSql(Environment):
             explain_query(self._pool, "SELECT 0", columns)
         except ValidationError as error:
             words = "; ".join(
-                f"{'.'.join(map(str, found['loc']))}: {found['msg']}" for found in error.errors()
+                f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg']}"
+                for mistake in error.errors()
             )
             raise HTTPException(422, f"Expected a line of data/exports/openenv: {words}") from error
         except (ValueError, TypeError, OSError) as error:
@@ -240,11 +241,11 @@ class TextToSql(Environment):
             text = run_sql(self._pool, action.sql, columns["database_name"])
             if not action.is_answer:
                 return Result(text=text, episode_id=state.episode_id)
-            found = explain_query(self._pool, action.sql, columns)
+            explanation = explain_query(self._pool, action.sql, columns)
         except (ValueError, OSError) as error:
             raise HTTPException(422, str(error)) from error
         self._end()
-        return Result(text=text, episode_id=state.episode_id, done=True, reward=found.reward)
+        return Result(text=text, episode_id=state.episode_id, done=True, reward=explanation.reward)
 
     def _end(self) -> None:
         if self._episode is not None:

@@ -161,7 +161,7 @@ def _read_in_order(
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected text as UTF-8: {error}") from error
     if path.suffix == ".json":
-        found = _read_by_place(path, text, count)
+        predicted = _read_by_place(path, text, count)
     else:
         lines = text.split("\n")
         if len(lines) == count + 1 and not lines[-1]:  # behind the last line's end
@@ -172,12 +172,12 @@ def _read_in_order(
                 f" {file} of corpus {corpus}, found {len(lines) - (not lines[-1]):,}"
             )
         databases = {question.database_name for question in dataset.questions.values()}
-        found = _cut_databases(lines, asked, databases)
-    for place, (sql, database) in sorted(found.items()):
-        question = asked.get(place)
+        predicted = _cut_databases(lines, asked, databases)
+    for row_index, (sql, database) in sorted(predicted.items()):
+        question = asked.get(row_index)
         if question and database not in (None, question.database_name):
             raise InputError(
-                f"{path}: place {place:,} is for database {database}, expected"
+                f"{path}: place {row_index:,} is for database {database}, expected"
                 f" {question.database_name}, that of {question.question_id}: predictions in the"
                 f" order of {file} of corpus {corpus}, or JSON Lines with question_id"
             )
@@ -191,27 +191,29 @@ def _cut_databases(
     A single line does not tell: SQL may have a tab, and a table the name of a database."""
     parts = [line.rpartition("\t") for line in lines]
     named = [bool(tab) and name.strip() in databases for _, tab, name in parts]
-    places = [place for place in asked if lines[place].strip()]
-    has_databases = 2 * sum(named[place] for place in places) > len(places)
+    filled = [line_index for line_index in asked if lines[line_index].strip()]
+    has_databases = 2 * sum(named[line_index] for line_index in filled) > len(filled)
     return {
-        place: (sql, name.strip()) if has_databases and named[place] else (lines[place], None)
-        for place, (sql, _, name) in enumerate(parts)
+        line_index: (sql, name.strip())
+        if has_databases and named[line_index]
+        else (lines[line_index], None)
+        for line_index, (sql, _, name) in enumerate(parts)
     }
 
 
 def _read_by_place(path: Path, text: str, count: int) -> dict[int, _Placed]:
-    found: dict[int, _Placed] = {}
+    predicted: dict[int, _Placed] = {}
     try:
-        for place, marked in json.loads(text).items():
-            if int(place) not in range(count) or int(place) in found:
-                raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {place}")
+        for key, marked in json.loads(text).items():
+            if int(key) not in range(count) or int(key) in predicted:
+                raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {key}")
             sql, mark, database = (marked if isinstance(marked, str) else "").partition(_BIRD_MARK)
-            found[int(place)] = sql, database.strip() if mark else None
+            predicted[int(key)] = sql, database.strip() if mark else None
     except (ValueError, AttributeError, RecursionError) as error:
         raise InputError(
             f'{path}: expected an object of SQL by place, as {{"0": "SELECT ..."}}: {error}'
         ) from error
-    return found
+    return predicted
 
 
 def _find_source(dataset: Dataset, source_file: str | None) -> tuple[str, str]:

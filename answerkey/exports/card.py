@@ -93,8 +93,8 @@ class CardFacts:
 
     def list_values(self, key: str) -> list[str]:
         """What the corpora say under a key, each once, where they say it."""
-        found = dict.fromkeys(corpus[key] for corpus in self.corpora.values())
-        return [value for value in found if value]
+        values = dict.fromkeys(corpus[key] for corpus in self.corpora.values())
+        return [value for value in values if value]
 
 
 def make_card(facts: CardFacts, template: Template) -> str:

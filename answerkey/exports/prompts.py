@@ -163,16 +163,16 @@ class DatabaseTexts:
         """
         if not most:
             return []
-        words, spelt, found = _split(question), set(_WORD.findall(question)), set()
-        for place, word in enumerate(words):
+        words, spelt, values = _split(question), set(_WORD.findall(question)), set()
+        for word_index, word in enumerate(words):
             for text, column in self._texts.get(word, ()):
                 parts = _split(text)
                 is_long = len(text) >= _FEWEST_CHARACTERS
-                if words[place : place + len(parts)] == parts and (
+                if words[word_index : word_index + len(parts)] == parts and (
                     is_long or (not text.islower() and text in spelt)
                 ):
-                    found.add((text, column))
-        chosen = sorted(found, key=lambda value: (-len(value[0]), value))[:most]
+                    values.add((text, column))
+        chosen = sorted(values, key=lambda value: (-len(value[0]), value))[:most]
         return [f"{column} = {_quote(text)}" for text, column in chosen]
 
 
@@ -219,7 +219,7 @@ def _read_descriptions(path: Path) -> dict[str, list[str]]:
     """What the corpus says of the columns of each table, a line a column, by the table's name in
     small letters; nothing if there is no file. {"ship": {"tons": {"description": "gross tonnage",
     "values": "0: not known"}}} gives {"ship": ["tons: gross tonnage; values: 0: not known"]}."""
-    found = {}
+    descriptions = {}
     for table, columns in (read_json(path) if path.is_file() else {}).items():
         lines = []
         for column, texts in columns.items():
@@ -228,8 +228,8 @@ def _read_descriptions(path: Path) -> dict[str, list[str]]:
             known = [" ".join(text.split()) for text in words if text]
             if known and known != [column]:
                 lines.append(f"{column}: {'; '.join(dict.fromkeys(known))}")
-        found[table.casefold()] = lines
-    return found
+        descriptions[table.casefold()] = lines
+    return descriptions
 
 
 def _list_columns(table: Table) -> list[str]:
@@ -240,19 +240,19 @@ def _list_columns(table: Table) -> list[str]:
         for key in table.foreign_keys
         if len(key.columns) == 1
     }
-    found = []
+    lines = []
     for column in table.columns:
         words = f"{_quote_where_needed(column.name)} {column.type}".rstrip()
         is_key = " primary key" if keys == [column.name] else ""
         refers = f" -> {referred[column.name]}" if column.name in referred else ""
-        found.append(f"{words}{is_key}{refers}")
+        lines.append(f"{words}{is_key}{refers}")
     if len(keys) > 1:
-        found.append(f"primary key ({_list_names(keys)})")
+        lines.append(f"primary key ({_list_names(keys)})")
     for key in table.foreign_keys:
         if len(key.columns) > 1:
             target = f"{_quote_where_needed(key.table)}({_list_names(key.referred)})"
-            found.append(f"({_list_names(key.columns)}) -> {target}")
-    return found
+            lines.append(f"({_list_names(key.columns)}) -> {target}")
+    return lines
 
 
 def _list_names(names: Sequence[str]) -> str:
@@ -451,10 +451,10 @@ class PromptLengths:
     def summarize(self) -> dict[str, Any]:
         """Median, 95th percentile and longest, of prompts, chats and each kind of schema; and how
         many have more tokens than the LIMITS. What was not counted is None."""
-        found: dict[str, Any] = {}
+        lengths: dict[str, Any] = {}
         for name in ("prompt", "chat"):
             tokens = self._counts[name, "tokens"]
-            found[name] = {
+            lengths[name] = {
                 "characters": _summarize(self._counts[name, "characters"]),
                 "tokens": _summarize(tokens),
                 "more_tokens_than": {
@@ -463,8 +463,8 @@ class PromptLengths:
                 },
             }
         for name in SCHEMAS:
-            found[name] = {"characters": _summarize(self._counts[name, "characters"])}
-        return found
+            lengths[name] = {"characters": _summarize(self._counts[name, "characters"])}
+        return lengths
 
 
 def _summarize(counts: list[int]) -> dict[str, int | None]:

@@ -103,7 +103,9 @@ def write_files(
             writers[path] = stack.enter_context(format_.open(file))
         while group:
             for path, format_ in formats.items():
-                taken = [format_.make_row(one) for one in group if format_.takes(one)]
+                taken = [
+                    format_.make_row(question) for question in group if format_.takes(question)
+                ]
                 if taken:
                     sizes[path] += writers[path](taken)
                     rows[path] += len(taken)

@@ -59,9 +59,9 @@ def list_cuts(inspection: Inspection) -> list[Finding]:
 
 
 def _list_cuts(inspection: Inspection) -> list[Finding]:
-    found = [_find_cut(read_ties(inspection), inspection.rows)]
-    found += [_find_cut_in_subquery(inspection, query) for query in _list_cutting(inspection)]
-    return list(filter(None, found))
+    findings = [_find_cut(read_ties(inspection), inspection.rows)]
+    findings += [_find_cut_in_subquery(inspection, query) for query in _list_cutting(inspection)]
+    return list(filter(None, findings))
 
 
 def _list_cutting(inspection: Inspection) -> list[exp.Expr]:
@@ -138,8 +138,8 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
         copy, (twin,) = copy_with(inspection.tree, [query])
         if descending is not None:
             terms = [
-                exp.Ordered(this=exp.Literal.number(place), desc=descending)
-                for place in range(1, width + 1)
+                exp.Ordered(this=exp.Literal.number(number), desc=descending)
+                for number in range(1, width + 1)
             ]
             order = twin.args.get("order")
             kept = [term.copy() for term in order.expressions] if order is not None else []
@@ -226,17 +226,18 @@ def _read_segments(inspection: Inspection) -> list[Choice] | None:
 
 def _is_same_on_copy(inspection: Inspection, segments: list[Choice]) -> bool:
     """Whether nothing but the tie depends on the order in which rows are stored."""
-    found = inspection.once(execute_on_copy)
-    if found is None:
+    on_copy = inspection.once(execute_on_copy)
+    if on_copy is None:
         return True
-    database, rows = found
+    database, rows = on_copy
     others = _read_segments(replace(inspection, database=database, rows=rows))
     return (
         others is not None
         and len(others) == len(segments)
         and all(
-            one["take"] == other["take"] and _is_same_answer(inspection, one["rows"], other["rows"])
-            for one, other in zip(segments, others, strict=True)
+            segment["take"] == other["take"]
+            and _is_same_answer(inspection, segment["rows"], other["rows"])
+            for segment, other in zip(segments, others, strict=True)
         )
     )
 
@@ -244,8 +245,8 @@ def _is_same_on_copy(inspection: Inspection, segments: list[Choice]) -> bool:
 def _holds_on_copy(inspection: Inspection, order: Order) -> bool:
     """Whether rows that do not tie come in one sequence on a copy of the database, too: sums of
     floats, whose last digits are open, may sort them otherwise."""
-    found = inspection.once(execute_on_copy)
-    return found is None or _is_same_answer(inspection, inspection.rows, found[1], order=order)
+    on_copy = inspection.once(execute_on_copy)
+    return on_copy is None or _is_same_answer(inspection, inspection.rows, on_copy[1], order=order)
 
 
 def _is_same_answer(

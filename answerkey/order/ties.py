@@ -39,12 +39,12 @@ def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
     for term in order.expressions if order is not None else ():
         expression = term.this.unnest()
         number = read_integer(_without_collate(expression))
-        place = None if number is None else number - 1
-        if place is None and (is_compound or query.args.get("distinct")):
-            place = _find_place(query, expression, scopes)
-        if place is None and is_compound:
+        column_index = None if number is None else number - 1
+        if column_index is None and (is_compound or query.args.get("distinct")):
+            column_index = _find_place(query, expression, scopes)
+        if column_index is None and is_compound:
             return None
-        keys.append(inline_aliases(expression, scopes) if place is None else place)
+        keys.append(inline_aliases(expression, scopes) if column_index is None else column_index)
     return keys
 
 
@@ -75,9 +75,11 @@ def _take_keys(
     same are one key if the query or the schema names a collation."""
     width = len(rows[0]) - len(_list_added(keys)) if rows else 0
     added = itertools.count(width)
-    places = [key if isinstance(key, int) else next(added) for key in keys]
+    column_indexes = [key if isinstance(key, int) else next(added) for key in keys]
     fold = _fold if scopes.has_collations() else lambda value: value
-    return width, [tuple(fold(row[place]) for place in places) for row in rows]
+    return width, [
+        tuple(fold(row[column_index]) for column_index in column_indexes) for row in rows
+    ]
 
 
 def _fold(value: Value) -> Value:
@@ -227,8 +229,8 @@ def _execute_wide(
 
 def _divide(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -> None:
     width, values = _take_keys(rows, keys, scopes)
-    for _, places in itertools.groupby(range(len(rows)), key=values.__getitem__):
-        first, *others = places
+    for _, row_indexes in itertools.groupby(range(len(rows)), key=values.__getitem__):
+        first, *others = row_indexes
         end = first + 1 + len(others)
         ties.runs.append(Run(first, end, [row[:width] for row in rows[first:end]]))
 
@@ -239,8 +241,8 @@ def _divide_open(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scop
     width, values = _take_keys(rows, keys, scopes)
     spans: dict[tuple[Any, ...], tuple[int, int, Row]] = {}
     rank = 0
-    for place, row in enumerate(rows):
-        rank += place > 0 and values[place] != values[place - 1]
+    for row_index, row in enumerate(rows):
+        rank += row_index > 0 and values[row_index] != values[row_index - 1]
         name = typed_row(row[:width])
         least = spans[name][0] if name in spans else rank
         spans[name] = (least, rank, row[:width])

@@ -91,7 +91,7 @@ def describe_changes(then: Run, now: Run) -> Iterator[str]:
         key: list_changes(then.questions[key], now.questions[key])
         for key in sorted(then.questions.keys() & now.questions.keys())
     }
-    changed = {key: found for key, found in changes.items() if found}
+    changed = {key: of_question for key, of_question in changes.items() if of_question}
     left_out = sorted(then.reasons.keys() & now.reasons.keys())
     others = [key for key in left_out if then.reasons[key] != now.reasons[key]]
     yield (
@@ -103,9 +103,9 @@ def describe_changes(then: Run, now: Run) -> Iterator[str]:
         yield f"came: {key} (was {then.reasons.get(key, 'not there')}) {_quote_text(now, key)}"
     for key in went:
         yield f"went: {key} (is {now.reasons.get(key, 'not there')}) {_quote_text(then, key)}"
-    for key, found in changed.items():
+    for key, of_question in changed.items():
         yield f"changed: {key} {_quote_text(now, key)}"
-        yield from (f"  {change}" for change in found)
+        yield from (f"  {change}" for change in of_question)
     for key in others:
         yield f"left out: {key} ({then.reasons[key]} -> {now.reasons[key]})"
 

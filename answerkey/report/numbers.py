@@ -83,11 +83,11 @@ def tabulate_supply(selection: Record) -> list[Record]:
         name: sum((rows[split][name] for split in SPLITS), Counter()) for name in DIFFICULTIES
     }
     size = sum(cell["selected"] for cell in rows["all"].values())
-    found = []
+    table = []
     for split, row in rows.items():
         whole = sum(row.values(), Counter())
         cells = [(cell, whole["selected"]) for cell in row.values()] + [(whole, size)]
-        found.append(
+        table.append(
             {
                 "split": split,
                 "cells": [
@@ -100,7 +100,7 @@ def tabulate_supply(selection: Record) -> list[Record]:
                 ],
             }
         )
-    return found
+    return table
 
 
 def make_chart(title: str, counts: Mapping[str, int]) -> Record:

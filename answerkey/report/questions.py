@@ -32,8 +32,8 @@ def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Reco
     """The rows of the page's table, in the order of the corpus."""
     ids = choose_ids(_read_sidecars(product), max_rows=max_rows)
     records, suites = (
-        {record["question_id"]: record for record in found if record["question_id"] in ids}
-        for found in (_read_sidecars(product), read_jsonl(product / SUITES))
+        {record["question_id"]: record for record in source if record["question_id"] in ids}
+        for source in (_read_sidecars(product), read_jsonl(product / SUITES))
     )
     return [
         make_row(question, records[name], suites.get(name), max_characters=max_characters)
@@ -184,11 +184,11 @@ def _show_cell(value: Any, most: int) -> Any:
 
 
 def _find_agreed(record: Record, *, most: int) -> Record | None:
-    found = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
-    if "sql" not in found or len(found["sql"]) > most:
+    agreement = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
+    if "sql" not in agreement or len(agreement["sql"]) > most:
         return None
-    models = f"{found['models']} of {found['of']} models"
-    return {"sql": found["sql"], "shown": show_sql(found["sql"]), "models": models}
+    models = f"{agreement['models']} of {agreement['of']} models"
+    return {"sql": agreement["sql"], "shown": show_sql(agreement["sql"]), "models": models}
 
 
 def find_corpus_text(question: Question, row: Record, *, max_characters: int) -> Record | None:
@@ -237,13 +237,13 @@ def show_suite(suite: Record, *, max_characters: int) -> Record:
 
 def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:
     """Up to `most` rows of each code that a question is counted by, those first in line."""
-    found: defaultdict[str, list[Record]] = defaultdict(list)
+    examples: defaultdict[str, list[Record]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: hash_value(row["id"])):
         flags = dict.fromkeys(code for code, _ in row["findings"])
         for code in flags if row["reason"] is None else [row["reason"]]:
-            if len(found[code]) < most:
-                found[code].append(row)
-    return dict(found)
+            if len(examples[code]) < most:
+                examples[code].append(row)
+    return dict(examples)
 
 
 def make_payload(rows: Sequence[Record], schemas: SchemaFile, *, max_characters: int) -> Record:
@@ -377,7 +377,7 @@ def _lay_out(sql: str, tokens: list[Token]) -> list[str]:
         elif text:
             pieces.append(kind + text)
 
-    for place, token in enumerate(tokens):
+    for token_index, token in enumerate(tokens):
         text, word = sql[token.start : token.end + 1], token.text.upper().partition(" ")[0]
         is_word = text[0].isalpha()
         gap = sql[end : token.start]
@@ -386,7 +386,7 @@ def _lay_out(sql: str, tokens: list[Token]) -> list[str]:
             starts_line = queries.pop()
         if gap.strip():  # a comment
             add(" ", gap)
-        elif starts_line and place:
+        elif starts_line and token_index:
             add(" ", "\n" + "  " * len(queries))
         elif gap:
             add(" ", " ")

@@ -44,13 +44,13 @@ def read_value(value: Any) -> Any:
         return None if value != value else value
     for name in _READERS:
         if (read := getattr(value, name, None)) is not None:
-            found = read()
-            return found if type(found) is kind else read_value(found)
+            own = read()
+            return own if type(own) is kind else read_value(own)
     if kind.__name__ in ("NAType", "NaTType"):
         return None
-    for own in (str, int, float):
-        if isinstance(value, own):  # of a class of its own, such as an enum
-            return own(value)
+    for plain in (str, int, float):
+        if isinstance(value, plain):  # of a class of its own, such as an enum
+            return plain(value)
     if isinstance(value, Mapping):
         return dict(value)
     return list(value) if isinstance(value, Sequence) else value
@@ -73,10 +73,10 @@ def _are_plain(values: Sequence[Any]) -> bool:
 
 def read_json(name: str, value: Any) -> Any:
     """Return a JSON value, whatever its arrays are. Raises TypeError if it holds anything else."""
-    found = read_nested(value)
-    if type(found) not in (*_PLAIN, list, tuple, dict):
-        raise _refuse(name, "a JSON value", found)
-    return [*found] if type(found) is tuple else found
+    own = read_nested(value)
+    if type(own) not in (*_PLAIN, list, tuple, dict):
+        raise _refuse(name, "a JSON value", own)
+    return [*own] if type(own) is tuple else own
 
 
 def write_json(name: str, value: Any) -> str:
@@ -91,10 +91,10 @@ def write_json(name: str, value: Any) -> str:
 
 
 def _read_foreign(value: Any) -> Any:
-    found = read_value(value)
-    if type(found) not in _OWN and type(found) is not float:
+    own = read_value(value)
+    if type(own) not in _OWN and type(own) is not float:
         raise TypeError(f"{type(value).__name__} is none")
-    return found
+    return own
 
 
 _ENCODER = json.JSONEncoder(allow_nan=False, default=_read_foreign)
@@ -133,10 +133,10 @@ def _refuse(name: str, expected: str, value: Any) -> TypeError:
 
 
 def read_text(name: str, value: Any, *, expected: str = "a text") -> str | None:
-    found = read_value(value)
-    if found is not None and type(found) is not str:
-        raise _refuse(name, expected, found)
-    return found
+    own = read_value(value)
+    if own is not None and type(own) is not str:
+        raise _refuse(name, expected, own)
+    return own
 
 
 def _read_json_text(name: str, value: Any) -> str | None:
@@ -144,39 +144,39 @@ def _read_json_text(name: str, value: Any) -> str | None:
 
 
 def _read_needed_text(name: str, value: Any) -> str:
-    found = read_text(name, value)
-    if found is None:
-        raise _refuse(name, "a text", found)
-    return found
+    text = read_text(name, value)
+    if text is None:
+        raise _refuse(name, "a text", text)
+    return text
 
 
 def read_flag(name: str, value: Any) -> bool:
-    found = read_value(value)
-    if type(found) not in (bool, int, float) or found not in (0, 1):
-        raise _refuse(name, "True or False", found)
-    return bool(found)
+    own = read_value(value)
+    if type(own) not in (bool, int, float) or own not in (0, 1):
+        raise _refuse(name, "True or False", own)
+    return bool(own)
 
 
 def read_count(name: str, value: Any) -> int | None:
     """Return a whole number or None; a column with nulls has it as a float."""
-    found = read_value(value)
-    if found is None or type(found) is int:
-        return found
-    if type(found) is float and found.is_integer():
-        return int(found)
-    raise _refuse(name, "a whole number", found)
+    own = read_value(value)
+    if own is None or type(own) is int:
+        return own
+    if type(own) is float and own.is_integer():
+        return int(own)
+    raise _refuse(name, "a whole number", own)
 
 
 def read_rate(name: str, value: Any) -> float | None:
-    found = read_value(value)
-    if found is not None and type(found) not in (int, float):
-        raise _refuse(name, "a number", found)
-    return None if found is None else float(found)
+    own = read_value(value)
+    if own is not None and type(own) not in (int, float):
+        raise _refuse(name, "a number", own)
+    return None if own is None else float(own)
 
 
 def read_rule_term(name: str, value: Any) -> Rule | None:
-    found = value if isinstance(value, Rule) else read_text(name, value, expected="a rule's name")
-    return None if found is None else read_rule(found)
+    rule = value if isinstance(value, Rule) else read_text(name, value, expected="a rule's name")
+    return None if rule is None else read_rule(rule)
 
 
 _TEXTS: frozenset[type] = frozenset((str, NoneType))
@@ -210,14 +210,14 @@ def read_column(name: str, values: Any, count: int) -> Iterable[Any]:
         ValueError: there are more values, or fewer.
     """
     taken, read = _TERMS[name]
-    found = read_value(values)
-    if found is None:
+    column = read_value(values)
+    if column is None:
         return repeat(read(name, None), count)
-    if type(found) not in (list, tuple):
-        found = _list_values(name, found)
-    if len(found) != count:
-        raise ValueError(f"{name}: expected {count} values, one a completion, found {len(found)}")
-    return found if {*map(type, found)} <= taken else [read(name, value) for value in found]
+    if type(column) not in (list, tuple):
+        column = _list_values(name, column)
+    if len(column) != count:
+        raise ValueError(f"{name}: expected {count} values, one a completion, found {len(column)}")
+    return column if {*map(type, column)} <= taken else [read(name, value) for value in column]
 
 
 def _list_values(name: str, values: Any) -> list[Any]:
@@ -253,9 +253,13 @@ def check_names(
             for record in keys:
                 words += f"\n\n{cleandoc(record.__doc__)}"
                 parameters += _list_keys(record)
-        names = [one.name for one in parameters if one.kind is not Parameter.VAR_KEYWORD]
+        names = [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind is not Parameter.VAR_KEYWORD
+        ]
         known = frozenset(names)
-        needed = frozenset(one.name for one in parameters if _is_needed(one))
+        needed = frozenset(parameter.name for parameter in parameters if _is_needed(parameter))
         expected = ", ".join(name for name in names if name != "self")
 
         @wraps(function)
@@ -263,10 +267,10 @@ def check_names(
             missing = needed - named.keys()
             wrong = frozenset() if is_open else named.keys() - known
             if missing or wrong:
-                what = [f"no argument is named {name}" for name in sorted(wrong)]
-                what += [f"{name} is missing" for name in sorted(missing)]
+                mistakes = [f"no argument is named {name}" for name in sorted(wrong)]
+                mistakes += [f"{name} is missing" for name in sorted(missing)]
                 name = function.__qualname__
-                raise TypeError(f"{name}: {', '.join(what)}: expected {expected}")
+                raise TypeError(f"{name}: {', '.join(mistakes)}: expected {expected}")
             return function(*arguments, **named)
 
         call.__doc__ = words

@@ -105,8 +105,8 @@ def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expe
             accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
         )
     ]
-    places = [place for place, part in enumerate(parts) for _ in part]
-    return Expected([row for part in parts for row in part], takes, places)
+    segment_indexes = [segment_index for segment_index, part in enumerate(parts) for _ in part]
+    return Expected([row for part in parts for row in part], takes, segment_indexes)
 
 
 def is_right(rows: list[Row], expected: Expected, *, rule: Rule, order_matters: bool) -> bool:
@@ -145,8 +145,8 @@ def _has_row_count(rows: list[Row], expected: Expected, rule: Rule) -> bool:
     if rule.row_count is None:
         return True
     sign, needed = rule.row_count
-    found = len(set(zip(*read_columns(rows, rule), strict=True)))
-    return found == needed if sign == "=" else found >= needed
+    row_count = len(set(zip(*read_columns(rows, rule), strict=True)))
+    return row_count == needed if sign == "=" else row_count >= needed
 
 
 def _columns_match(
@@ -397,10 +397,10 @@ def find_difference(
     expected = read_expected(gold_answer, accepted_rows)
     if is_right(rows, expected, rule=rule, order_matters=order_matters):
         return None
-    found, wanted = (len(side[0]) if side else 0 for side in (rows, expected.rows))
-    if rows and expected.rows and not rule.allows_width(found, wanted):
-        most = f" to {wanted + rule.extra_columns}" if rule.columns == "superset" else ""
-        detail = f"{_count(found, 'column')}, expected {wanted}{most}."
+    width, gold_width = (len(side[0]) if side else 0 for side in (rows, expected.rows))
+    if rows and expected.rows and not rule.allows_width(width, gold_width):
+        most = f" to {gold_width + rule.extra_columns}" if rule.columns == "superset" else ""
+        detail = f"{_count(width, 'column')}, expected {gold_width}{most}."
         return Difference(DifferenceKind.COLUMN_COUNT, detail, [], [])
     if sum(map(len, rows)) + sum(map(len, expected.rows)) > MAX_EXPLAINED_VALUES:
         return _compare_rows(rows, expected, rule, [], [])
@@ -415,15 +415,15 @@ def find_difference(
 def _compare_rows(
     rows: list[Row], expected: Expected, rule: Rule, missing: list[Row], unexpected: list[Row]
 ) -> Difference:
-    found, wanted = _count_rows(rows, expected, rule)
-    if not rows or (found < wanted and not unexpected):
+    count, expected_count = _count_rows(rows, expected, rule)
+    if not rows or (count < expected_count and not unexpected):
         kind = DifferenceKind.TOO_FEW_ROWS
-    elif not expected.row_count or (found > wanted and not missing):
+    elif not expected.row_count or (count > expected_count and not missing):
         kind = DifferenceKind.TOO_MANY_ROWS
     else:
         kind = DifferenceKind.WRONG_ROWS
     least = "at least " if rule.row_count is not None and rule.row_count[0] == ">=" else ""
-    detail = f"{_count(found, 'row')}, expected {least}{wanted}"
+    detail = f"{_count(count, 'row')}, expected {least}{expected_count}"
     if unexpected:
         detail += f"; {_count(len(unexpected), 'row')} not among the expected"
     if missing:
@@ -434,12 +434,12 @@ def _compare_rows(
 def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, int]:
     if rule.rows == "multiset":
         return len(rows), expected.row_count
-    found = len(set(rows))
+    count = len(set(rows))
     if rule.row_count is not None:
-        return found, rule.row_count[1]
+        return count, rule.row_count[1]
     if rule.rows == "subset":
-        return found, max(1, found)
-    return found, min(len(set(expected.rows)), expected.row_count)
+        return count, max(1, count)
+    return count, min(len(set(expected.rows)), expected.row_count)
 
 
 def _list_leftovers(rows: list[Row], expected: Expected, rule: Rule) -> tuple[list[Row], list[Row]]:

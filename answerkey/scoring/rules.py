@@ -85,10 +85,10 @@ class Rule:
         """Whether less than what was asked for is right, or more: guesses are, too."""
         return self.rows == "subset" or self.columns == "superset"
 
-    def allows_width(self, found: int, gold: int) -> bool:
-        """Whether the gold answer may have `gold` columns and the rows `found`."""
+    def allows_width(self, width: int, gold_width: int) -> bool:
+        """Whether the rows may have `width` columns if the gold answer has `gold_width`."""
         extra = self.extra_columns if self.columns == "superset" else 0
-        return gold <= found <= gold + extra
+        return gold_width <= width <= gold_width + extra
 
 
 _LENIENT = functools.partial(Rule, columns="any_order", numbers_by_value=True)
@@ -182,8 +182,8 @@ def read_number(text: str) -> int | float | None:
     exponent, and nothing around it. Digits alone are an integer if 64 bits hold it; else what is
     finite is a float.
     """
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         return None
     if len(text) <= _INT64_CHARACTERS and text.lstrip("+-").isdigit() and int(text) in _INT64:
         return int(text)

@@ -251,10 +251,10 @@ class OpenDatabases:
             if len(self._hashes) == _KEPT_HASHES:
                 self._hashes.clear()
             self._hashes[version] = _hash_file(file)
-        if (found := self._hashes[version]) != sha256:
+        if (actual := self._hashes[version]) != sha256:
             raise InputError(
                 f"{path}: expected sha256 {sha256}, with which its questions were made, found"
-                f" {found}: fetch the databases of this version of the dataset"
+                f" {actual}: fetch the databases of this version of the dataset"
             )
 
     def close(self, path: str) -> None:

@@ -254,14 +254,14 @@ def explain_choice(
         InputError: if the questions are not those of the corpora that params.yaml names.
     """
     table, targets = survey_questions(questions, read_policies(settings.policies)), settings.targets
-    wanted, found = ", ".join(sorted(corpora)), ", ".join(sorted(set(table["corpus"])))
-    if wanted != found:
+    named, last_run = ", ".join(sorted(corpora)), ", ".join(sorted(set(table["corpus"])))
+    if named != last_run:
         raise InputError(
-            f"The last run is of corpus {found} ({spell_count(len(table), 'question')}), and"
-            f" params.yaml names {wanted}: run `dvc repro`, or set corpus to what it was"
+            f"The last run is of corpus {last_run} ({spell_count(len(table), 'question')}), and"
+            f" params.yaml names {named}: run `dvc repro`, or set corpus to what it was"
         )
     usable = table[table["reason"].isna()]
-    told = [f"corpus {found}: {spell_count(len(table), 'question')}"]
+    told = [f"corpus {last_run}: {spell_count(len(table), 'question')}"]
     for other in [rule, *list_neighbours(rule, usable, targets)]:
         rows = list(usable.itertuples())
         cuts = find_cuts(rows, targets.difficulty_shares) if other.method == RANK else None

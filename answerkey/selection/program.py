@@ -236,10 +236,10 @@ def order_candidates(usable: pd.DataFrame, *, seed: int, by_corpus: bool) -> pd.
 
     `unproved` and `place` are the columns that it sorts by.
     """
-    places = [hash_key(question_id, seed) for question_id in usable["question_id"]]
+    hashes = [hash_key(question_id, seed) for question_id in usable["question_id"]]
     ordered = usable.assign(
         unproved=[count_unproved(score) for score in usable["suite_score"]],
-        place=pd.Series(places, index=usable.index, dtype=object),
+        place=pd.Series(hashes, index=usable.index, dtype=object),
     )
     if not by_corpus:
         ordered["corpus"] = ""
@@ -302,8 +302,8 @@ def _pick_within_caps(
     columns = (ranked[name] for name in ("turn", "unproved", "place"))
     costs = [
         (turn * (MOST_UNPROVED + 1) + unproved) * 256**_PLACE_BYTES
-        + int.from_bytes(place[:_PLACE_BYTES])
-        for turn, unproved, place in zip(*columns, strict=True)
+        + int.from_bytes(digest[:_PLACE_BYTES])
+        for turn, unproved, digest in zip(*columns, strict=True)
     ]
     model.minimize(cp_model.LinearExpr.weighted_sum(is_picked, costs))
     solver = solve(model)

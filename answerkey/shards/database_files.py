@@ -64,13 +64,13 @@ def _fetch(database: Database, path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     partial = path.with_name(str(os.getpid()))
     try:
-        filesystem, place = fsspec.url_to_fs(database.place)
-        filesystem.get_file(place, str(partial))
+        filesystem, remote_path = fsspec.url_to_fs(database.place)
+        filesystem.get_file(remote_path, str(partial))
     except Exception as error:  # of whatever library speaks to the URL; few can be pickled
         words = f"{type(error).__name__}: {error}"
         raise OSError(f"Cannot fetch the database {database.place}: {words}") from error
-    if (found := hash_file(partial)) != database.sha256:
+    if (sha256 := hash_file(partial)) != database.sha256:
         raise InputError(
-            f"{database.place}: expected sha256 {database.sha256} (the manifest), found {found}"
+            f"{database.place}: expected sha256 {database.sha256} (the manifest), found {sha256}"
         )
     partial.replace(path)

@@ -261,9 +261,9 @@ def list_versions() -> dict[str, str]:
 
 def check_versions(expected: dict[str, str]) -> None:
     """Raise InputError if this machine has other versions than the one that started the run."""
-    if (found := list_versions()) != expected:
+    if (own := list_versions()) != expected:
         raise InputError(
-            f"Node {socket.gethostname()} has {found}: expected {expected}, as on the machine that"
+            f"Node {socket.gethostname()} has {own}: expected {expected}, as on the machine that"
             " started the run; give all nodes the same Python, with what requirements.lock says"
         )
 

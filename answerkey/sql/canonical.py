@@ -259,8 +259,8 @@ def _list_names(tree: exp.Expr, clauses: Iterable[str]) -> list[str]:
     names: dict[str, None] = {}
     for select in tree.find_all(exp.Select):
         for clause in clauses:
-            found = select.args.get(clause) or []
-            for node in found if isinstance(found, list) else [found]:
+            terms = select.args.get(clause) or []
+            for node in terms if isinstance(terms, list) else [terms]:
                 names |= {name.name: None for name in node.find_all(exp.Identifier, bfs=False)}
     return list(names)
 
@@ -270,7 +270,7 @@ def _sort_by_place(tree: exp.Expr, names: list[str]) -> None:
     places = {name: f"{place:03}" for place, name in enumerate(names)}
 
     def key(text: str) -> tuple[str, str]:
-        return _NAME.sub(lambda found: places.get(found[0], "~"), text), text
+        return _NAME.sub(lambda match: places.get(match[0], "~"), text), text
 
     sort_query(list(tree.walk()), key, may_mirror=True)
 
@@ -278,9 +278,9 @@ def _sort_by_place(tree: exp.Expr, names: list[str]) -> None:
 def _number_names(text: str) -> str:
     numbers: dict[str, dict[str, int]] = {"t": {}, "c": {}}
 
-    def number(found: re.Match[str]) -> str:
-        known = numbers[found[1]]
-        return f"{found[1]}{known.setdefault(found[2], len(known) + 1)}"
+    def number(match: re.Match[str]) -> str:
+        known = numbers[match[1]]
+        return f"{match[1]}{known.setdefault(match[2], len(known) + 1)}"
 
     return _NAME.sub(number, text)
 
@@ -341,7 +341,7 @@ class _Copy:
         twin.set("alias", None if is_named else exp.TableAlias(this=_identify(name)))
 
     def _name_column(self, column: exp.Column) -> None:
-        twin, found = self._twins[id(column)], self._scopes.resolve(column)
+        twin, resolution = self._twins[id(column)], self._scopes.resolve(column)
         if column.is_star:
             scope = self._scopes.scope_of(column)
             if scope is None:
@@ -350,30 +350,30 @@ class _Copy:
             twin.set("table", _identify(self._names[id(source)]))
             if len(scope.sources) == 1:
                 twin.replace(exp.Star())
-        elif found is None:
+        elif resolution is None:
             if not self._scopes.is_string(column) or _CALL.search(column.name):
                 raise ValueError(f"unknown name {column.name}")
             twin.replace(exp.Literal.string(column.name))
-        elif found.source is not None:
+        elif resolution.source is not None:
             name: str | None = fold_name(column.name)
-            if found.source.table is not None:
-                name = found.column.name if found.column else found.source.table.rowid_name
+            if (table := resolution.source.table) is not None:
+                name = resolution.column.name if resolution.column else table.rowid_name
             if name is None:
                 raise ValueError(f"{column.sql():.80} is a rowid whose names are all taken")
             twin.set("this", _identify(name))
-            twin.set("table", _identify(self._names[id(found.source)]))
+            twin.set("table", _identify(self._names[id(resolution.source)]))
             twin.set("db", None)
 
     def _repeat_expressions(self) -> None:
         """Put the expression of a result column in the place of its name, or of its number."""
         for column in self._scopes.nodes.find_all(exp.Column):
-            found = self._scopes.resolve(column)
-            if found is None or not found.is_alias or found.expression is None:
+            resolution = self._scopes.resolve(column)
+            if resolution is None or not resolution.is_alias or resolution.expression is None:
                 continue
             if self._twins[id(column)].parent is not None:
-                if found.scope is not self._scopes.scope_of(column):
+                if resolution.scope is not self._scopes.scope_of(column):
                     raise ValueError(f"{column.name} is of a query around it")
-                self._repeat(column, found.expression, found.scope)
+                self._repeat(column, resolution.expression, resolution.scope)
         for scope in self._scopes.select_scopes():
             shown, clauses = scope.select.expressions, scope.select.args
             if any(map(is_star, shown)):
@@ -381,20 +381,20 @@ class _Copy:
             for clause in filter(None, (clauses.get("group"), clauses.get("order"))):
                 for term in clause.expressions:
                     node = term.this if isinstance(term, exp.Ordered) else term
-                    place = read_integer(node)
-                    if place is not None and 0 < place <= len(shown):
-                        self._repeat(node, shown[place - 1].unalias(), scope)
+                    number = read_integer(node)
+                    if number is not None and 0 < number <= len(shown):
+                        self._repeat(node, shown[number - 1].unalias(), scope)
 
     def _repeat(self, node: exp.Expr, expression: exp.Expr, scope: Scope) -> None:
         """Put an expression in the place of a node, unless it means something else there: it is a
         constant, which may be read as a place, or it names something of a query around."""
-        found = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
-        known = [one for one in found if one is not None]
+        resolutions = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
+        known = [resolution for resolution in resolutions if resolution is not None]
         self._nodes_left -= sum(1 for _ in expression.walk())
         if (
             self._nodes_left < 0
             or expression.find(exp.Query, exp.Window) is not None
-            or any(one.is_alias or one.scope is not scope for one in known)
+            or any(resolution.is_alias or resolution.scope is not scope for resolution in known)
             or not (known or expression.find(exp.AggFunc))
         ):
             raise ValueError(f"{expression.sql():.80} cannot stand in the place of its name")
@@ -441,11 +441,13 @@ def _name_sources(scopes: Scopes) -> dict[int, str]:
     FROM or in a query around it."""
     names: dict[int, str] = {}
     taken: dict[int, set[str]] = {}
-    found = scopes.select_scopes()  # the outer ones first
+    scopes_of_selects = scopes.select_scopes()  # the outer ones first
     own_names = {
-        fold_name(_own_name(source)) for scope in found for source in scope.sources.values()
+        fold_name(_own_name(source))
+        for scope in scopes_of_selects
+        for source in scope.sources.values()
     }
-    for scope in found:
+    for scope in scopes_of_selects:
         known = set(taken[id(scope.parent)]) if scope.parent is not None else set()
         for source in scope.sources.values():
             name = own = _own_name(source)

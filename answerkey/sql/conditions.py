@@ -105,9 +105,9 @@ def is_join_condition(node: exp.Expr, scopes: Scopes) -> bool:
     """
     sources: dict[int, set[int]] = {}
     for column in node.find_all(exp.Column):
-        found = scopes.resolve(column)
-        if found is not None and found.source is not None:
-            sources.setdefault(id(found.scope), set()).add(id(found.source))
+        resolution = scopes.resolve(column)
+        if resolution is not None and resolution.source is not None:
+            sources.setdefault(id(resolution.scope), set()).add(id(resolution.source))
     return any(len(members) > 1 for members in sources.values())
 
 

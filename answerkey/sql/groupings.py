@@ -99,22 +99,24 @@ def _list_constants(terms: list[exp.Expr], scope: Scope, scopes: Scopes) -> Iter
 
 def _names_any(node: exp.Expr, scope: Scope, scopes: Scopes) -> bool:
     resolved = map(scopes.resolve, node.find_all(exp.Column))
-    return any(found is not None and found.scope is scope for found in resolved)
+    return any(resolution is not None and resolution.scope is scope for resolution in resolved)
 
 
 def _find_place(node: exp.Expr, scope: Scope, scopes: Scopes) -> Place | None:
     """Where a column of this FROM stands, be it one of a table or of a subquery."""
     inner = node.unnest()
-    found = scopes.resolve(inner) if isinstance(inner, exp.Column) and inner.parent else None
-    return _place_of(found, inner.name) if found is not None and found.scope is scope else None
-
-
-def _place_of(found: Resolution, name: str) -> Place | None:
-    if found.source is None:
+    resolution = scopes.resolve(inner) if isinstance(inner, exp.Column) and inner.parent else None
+    if resolution is None or resolution.scope is not scope:
         return None
-    if found.source.table is not None and found.column is not None:
-        name = found.column.name  # that of the key, for `rowid`
-    return found.source, fold_name(name)
+    return _place_of(resolution, inner.name)
+
+
+def _place_of(resolution: Resolution, name: str) -> Place | None:
+    if resolution.source is None:
+        return None
+    if resolution.source.table is not None and resolution.column is not None:
+        name = resolution.column.name  # that of the key, for `rowid`
+    return resolution.source, fold_name(name)
 
 
 # What a SELECT groups by
@@ -163,23 +165,23 @@ def _is_open(column: exp.Expr, determined: set[Place], scope: Scope, scopes: Sco
             output.resolution is None or _place_of(output.resolution, output.name) not in determined
             for output in outputs
         )
-    found = scopes.resolve(column) if isinstance(column, exp.Column) else None
-    if found is None or found.source is None or found.scope is not scope:
+    resolution = scopes.resolve(column) if isinstance(column, exp.Column) else None
+    if resolution is None or resolution.source is None or resolution.scope is not scope:
         return False  # a string, a result column that is looked at itself, an outer constant
-    return _place_of(found, column.name) not in determined
+    return _place_of(resolution, column.name) not in determined
 
 
 def _read_key(key: exp.Expr, select: exp.Select, scopes: Scopes) -> exp.Expr:
     """A term of GROUP BY as an expression over FROM: `1` and names of result columns replaced."""
     bare = key.unnest()
-    place = read_integer(bare)
-    if place is not None:
+    number = read_integer(bare)
+    if number is not None:
         outputs = scopes.outputs(select)
-        expression = outputs[place - 1].expression if 0 < place <= len(outputs) else None
+        expression = outputs[number - 1].expression if 0 < number <= len(outputs) else None
         if expression is not None:
             return expression
-    found = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
-    if found is not None and not found.is_alias:
+    resolution = scopes.resolve(bare) if isinstance(bare, exp.Column) else None
+    if resolution is not None and not resolution.is_alias:
         return bare
     return inline_aliases(bare, scopes)
 

@@ -78,22 +78,22 @@ def list_features(tree: exp.Expr) -> list[str]:
     >>> list_features(parse_sql("SELECT count(*) FROM a LEFT JOIN b USING (c) WHERE d IS NULL"))
     ['aggregate', 'join', 'left_join', 'null_test', 'where']
     """
-    found = set()
+    features = set()
     for node in tree.walk():
         if node.key in _BY_KEY:
-            found.add(_BY_KEY[node.key])
+            features.add(_BY_KEY[node.key])
         elif isinstance(node, exp.Select):
             if _is_nested(node):
-                found.add("nested_query")
+                features.add("nested_query")
         elif isinstance(node, exp.Join):
-            found.add("join")
+            features.add("join")
             if node.side == "LEFT":
-                found.add("left_join")
+                features.add("left_join")
         elif type(node) is exp.Is and isinstance(node.expression, exp.Null):
-            found.add("null_test")
+            features.add("null_test")
         elif is_aggregate(node) and not is_windowed(node):
-            found.add("aggregate")
-    return sorted(found)
+            features.add("aggregate")
+    return sorted(features)
 
 
 def _is_nested(select: exp.Expr) -> bool:

@@ -128,7 +128,7 @@ def list_collations(table_sql: str) -> dict[str, str]:
         tokens = _set_up()[0].tokenize(table_sql)
     except TokenError:
         return {}
-    found: dict[str, str] = {}
+    collations: dict[str, str] = {}
     name, depth = "", 0
     for token, following in pairwise(tokens):
         kind = token.token_type
@@ -138,8 +138,8 @@ def list_collations(table_sql: str) -> dict[str, str]:
         if kind in (TokenType.L_PAREN, TokenType.COMMA):
             name = fold_name(following.text)
         elif kind is TokenType.COLLATE and following.text.upper() in FOLDS:
-            found[name] = following.text.upper()
-    return found
+            collations[name] = following.text.upper()
+    return collations
 
 
 def is_aggregate(node: exp.Expr) -> bool:

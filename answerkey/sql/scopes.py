@@ -220,18 +220,20 @@ class Scopes:
         """The column that a node stands for, with or without AS and parentheses, if that is one of
         a table in FROM itself."""
         inner = node.unalias().unnest()
-        found = self.resolve(inner) if isinstance(inner, exp.Column) else None
-        if found is None or found.source is None or found.source.table is None:
+        resolution = self.resolve(inner) if isinstance(inner, exp.Column) else None
+        if resolution is None or resolution.source is None or resolution.source.table is None:
             return None
-        if found.table is None or found.column is None:
+        if resolution.table is None or resolution.column is None:
             return None
-        return DirectColumn(found.source, found.table, found.column, found.scope)
+        return DirectColumn(
+            resolution.source, resolution.table, resolution.column, resolution.scope
+        )
 
     def find_all_direct(self, nodes: Iterable[exp.Expr]) -> list[DirectColumn]:
         """Those of all nodes; [] if one of them is none."""
         columns = [self.find_direct(node) for node in nodes]
-        found = [column for column in columns if column is not None]
-        return found if len(found) == len(columns) else []
+        direct = [column for column in columns if column is not None]
+        return direct if len(direct) == len(columns) else []
 
     def is_label(self, column: DirectColumn) -> bool:
         """Whether a column holds what the rows of its table are called."""
@@ -258,12 +260,12 @@ class Scopes:
             TooComplexError: they are more than a query that runs may have.
         """
         query = query.unnest() if isinstance(query, exp.Subquery) else query
-        found = self._outputs.get(id(query))
-        if found is None:
+        outputs = self._outputs.get(id(query))
+        if outputs is None:
             self._outputs[id(query)] = []  # a CTE that refers to itself has no more than this yet
-            found = self._read_outputs(query)
-            self._outputs[id(query)] = found
-        return found
+            outputs = self._read_outputs(query)
+            self._outputs[id(query)] = outputs
+        return outputs
 
     # Sources
 
@@ -345,8 +347,8 @@ class Scopes:
             merged = set() if table is not None else list_merged(source.node, names, seen)
             seen |= names
             outputs += [
-                Output(name, found.expression, found)
-                for name, found in columns
+                Output(name, resolution.expression, resolution)
+                for name, resolution in columns
                 if fold_name(name) not in merged
             ]
         return outputs
@@ -393,9 +395,9 @@ class Scopes:
         if qualifier is not None:
             while scope is not None:
                 sources = scope.find_sources(qualifier.name)
-                found = self._look_in_all(name, scope, sources)
-                if found is not None:
-                    return found
+                resolution = self._look_in_all(name, scope, sources)
+                if resolution is not None:
+                    return resolution
                 for source in sources:
                     if source.table is None and source.query is None:
                         # A table-valued function has the columns one asks it for.
@@ -408,9 +410,9 @@ class Scopes:
             if alias is not None:
                 return self._resolve_alias(alias, own)
         while scope is not None:
-            found = self._look_in_all(name, scope, list(scope.sources.values()))
-            if found is not None:
-                return found
+            resolution = self._look_in_all(name, scope, list(scope.sources.values()))
+            if resolution is not None:
+                return resolution
             alias = self._find_alias(column, query if scope is own else scope.select)
             if alias is not None:
                 return self._resolve_alias(alias, scope)
@@ -419,9 +421,9 @@ class Scopes:
 
     def _look_in_all(self, name: str, scope: Scope, sources: list[Source]) -> Resolution | None:
         for source in sources:
-            found = self._look_in(source, name, scope)
-            if found is not None:
-                return found
+            resolution = self._look_in(source, name, scope)
+            if resolution is not None:
+                return resolution
         if name not in ROWID_NAMES:
             return None
         with_rowid = [s for s in sources if s.table is None or s.table.has_rowid]
@@ -431,12 +433,12 @@ class Scopes:
         return Resolution(source, table, table.rowid_column if table else None, None, scope)
 
     def _look_in(self, source: Source, name: str, scope: Scope) -> Resolution | None:
-        found = self._index_names(source).get(name)
-        if found is None or not name:
+        named = self._index_names(source).get(name)
+        if named is None or not name:
             return None
-        if isinstance(found, Output):
-            return self._pass_on(source, found, scope)
-        return Resolution(source, source.table, found, None, scope)
+        if isinstance(named, Output):
+            return self._pass_on(source, named, scope)
+        return Resolution(source, source.table, named, None, scope)
 
     def _index_names(self, source: Source) -> dict[str, Column | Output]:
         """The columns of a table or outputs of a query, by their names in lower case: of a name
@@ -446,7 +448,7 @@ class Scopes:
             named: list[tuple[str, Column | Output]] = [*self._named_outputs(source)]
             if source.table is not None:
                 named = [(column.name, column) for column in source.table.columns]
-            index = {fold_name(name): found for name, found in reversed(named)}
+            index = {fold_name(name): column for name, column in reversed(named)}
             if index:  # a CTE that refers to itself has no outputs yet
                 self._indexes[id(source)] = index
         return index
@@ -470,8 +472,10 @@ class Scopes:
 
     def _resolve_alias(self, alias: exp.Alias, scope: Scope) -> Resolution:
         inner = alias.this.unnest()
-        found = self.resolve(inner) if isinstance(inner, exp.Column) else None
-        table, column = (found.table, found.column) if found is not None else (None, None)
+        resolution = self.resolve(inner) if isinstance(inner, exp.Column) else None
+        table, column = (
+            (resolution.table, resolution.column) if resolution is not None else (None, None)
+        )
         return Resolution(None, table, column, alias.this, scope)
 
 
@@ -505,9 +509,9 @@ def inline_aliases(expression: exp.Expr, scopes: Scopes) -> exp.Expr:
     copy = expression.copy()
     pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
     for column, twin in pairs:
-        found = scopes.resolve(column)
-        if found is not None and found.is_alias and found.expression is not None:
-            inner = exp.Paren(this=found.expression.copy())
+        resolution = scopes.resolve(column)
+        if resolution is not None and resolution.is_alias and resolution.expression is not None:
+            inner = exp.Paren(this=resolution.expression.copy())
             if twin is copy:
                 return inner
             twin.replace(inner)

@@ -282,8 +282,8 @@ class Clock:
             raise ValueError(f"{name}() would read the clock")
         if self._own is None:
             self._own = sqlite3.connect(":memory:")
-        places = ", ".join("?" * len(arguments))
-        return self._own.execute(f"SELECT {name}({places})", arguments).fetchone()[0]
+        parameters = ", ".join("?" * len(arguments))
+        return self._own.execute(f"SELECT {name}({parameters})", arguments).fetchone()[0]
 
 
 @lru_cache(maxsize=1)

@@ -174,8 +174,8 @@ def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, 
             raise
         return ()
     return tuple(
-        Column(column, declared or "", bool(not_null), place)
-        for _, column, declared, not_null, _, place, hidden in rows
+        Column(column, declared or "", bool(not_null), rank_in_key)
+        for _, column, declared, not_null, _, rank_in_key, hidden in rows
         if hidden != _HIDDEN_IN_VIRTUAL_TABLE
     )
 

@@ -50,10 +50,10 @@ def find_well_formed(questions: Iterable[Any]) -> tuple[list[Record], list[str]]
     """The records that are as the contract says, and the errors of the others."""
     good, errors = [], []
     for number, question in enumerate(questions):
-        if found := check_record(question):
+        if mistakes := check_record(question):
             has_name = isinstance(question, dict) and "question_id" in question
             name = question["question_id"] if has_name else f"record {number}"
-            errors += [f"{name}: {error}" for error in found]
+            errors += [f"{name}: {error}" for error in mistakes]
         else:
             good.append(question)
     if not good and not errors:
@@ -130,9 +130,9 @@ def check_set(
     for question in questions:
         splits[question["database_name"]].add(question["split"])
     errors += [
-        f"{name}: split: expected one split a database, found {', '.join(sorted(found))}"
-        for name, found in sorted(splits.items())
-        if len(found) > 1
+        f"{name}: split: expected one split a database, found {', '.join(sorted(splits_of_name))}"
+        for name, splits_of_name in sorted(splits.items())
+        if len(splits_of_name) > 1
     ]
     return errors if targets is None else errors + _check_targets(questions, targets, corpora)
 
@@ -188,12 +188,12 @@ def check_selection(settings: SelectQuestions) -> list[str]:
     )
     expected = {question.question_id: question.product_record for question in known}
     excluded = [record["question_id"] for record in read_jsonl(SELECTION / EXCLUDED)]
-    found = Counter([*excluded, *(question["question_id"] for question in questions)])
+    counts = Counter([*excluded, *(question["question_id"] for question in questions)])
     errors += [
         f"{question_id}: expected {int(question_id in expected)} times among selected and excluded"
-        f" questions, as it was loaded, found {found[question_id]} times"
-        for question_id in sorted(found.keys() | expected.keys())
-        if found[question_id] != (question_id in expected)
+        f" questions, as it was loaded, found {counts[question_id]} times"
+        for question_id in sorted(counts.keys() | expected.keys())
+        if counts[question_id] != (question_id in expected)
     ]
     errors += [
         f"{question['question_id']}: {field}: expected {shorten(value)}, as the stages before made"
@@ -216,12 +216,12 @@ def check_sidecars(
     names = {question["question_id"]: question["database_name"] for question in questions}
     errors = []
     for sidecar in (AUDIT, SUITES):
-        found = Counter(record["question_id"] for record in read_jsonl(folder / sidecar))
+        counts = Counter(record["question_id"] for record in read_jsonl(folder / sidecar))
         errors += [
             f"{question_id}: {sidecar}: expected {int(question_id in names)} records, found"
-            f" {found[question_id]}"
-            for question_id in sorted(found.keys() | names.keys())
-            if found[question_id] != (question_id in names)
+            f" {counts[question_id]}"
+            for question_id in sorted(counts.keys() | names.keys())
+            if counts[question_id] != (question_id in names)
         ]
     files = {
         (names[record["question_id"]], record["database_sha256"])

@@ -127,8 +127,8 @@ def validate_dataset(
                 if (record := audit.get(question_id)) is not None:
                     order = read_order(record["order_matters"], record["accepted_rows"])
                     facts = facts._replace(order_matters=order)
-                found = _check_facts(question, facts, difficulty)
-                errors += [f"{question_id}: {error}" for error in found]
+                mistakes = _check_facts(question, facts, difficulty)
+                errors += [f"{question_id}: {error}" for error in mistakes]
     return errors
 
 
@@ -211,8 +211,10 @@ def report_product(
 
 
 def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -> list[str]:
-    read = [(split, one) for split, path in _FILES.items() for one in read_questions(path)]
-    questions, errors = find_well_formed(one for _, one in read)
+    read = [
+        (split, question) for split, path in _FILES.items() for question in read_questions(path)
+    ]
+    questions, errors = find_well_formed(question for _, question in read)
     if errors:
         return errors
     errors = [
