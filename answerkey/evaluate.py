@@ -45,8 +45,8 @@ PAGE, SUMMARY, SCORES, JOURNAL = "evaluation.html", "summary.json", "scores.json
 DATASET = "data/questions"
 
 # On the page.
-_MOST_SHOWN = 500  # wrong predictions
-_MOST_CHARACTERS = 2000
+_MAX_SHOWN_PREDICTIONS = 500  # wrong ones
+_MAX_SHOWN_CHARACTERS = 2000  # of a text
 
 
 def evaluate(
@@ -287,7 +287,7 @@ def _render(results: dict[str, list[Result]], summary: Record) -> str:
     return read_template("evaluation.html.j2").render(
         summary,
         title=Path(summary["run"]["predictions"][0]).name,
-        wrong=wrong[:_MOST_SHOWN],
+        wrong=wrong[:_MAX_SHOWN_PREDICTIONS],
         wrong_count=len(wrong),
         style=style,
     )
@@ -321,7 +321,7 @@ def _spell_row(row: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
 
 
 # What the command prints.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
-_LEAST_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
+_MIN_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
 _OVERHEAD_BYTES = 1_000_000  # of pages, beside what they hold
 _FACTS = ("path", "sha256", "size_bytes")
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
@@ -271,7 +271,7 @@ def _check_size(
             for chunk in chunks
             if columns is None or chunk.path_in_schema in columns
         )
-        size += max(sum(sizes), metadata.num_rows * _LEAST_ROW_BYTES)
+        size += max(sum(sizes), metadata.num_rows * _MIN_ROW_BYTES)
     if size > max_bytes + _OVERHEAD_BYTES:
         raise _explain_size(path, size, max_bytes)
 

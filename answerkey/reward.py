@@ -39,8 +39,8 @@ from answerkey.scoring.arguments import (
     read_flag,
     read_json,
     read_nested,
+    read_predicted_rows,
     read_rate,
-    read_rows,
     read_rule_term,
     read_terms,
     read_text,
@@ -187,7 +187,7 @@ def score(
     may be an array or a data frame; NaN is NULL there. They are rows of one database: `score_sql`
     tries a test suite.
     """
-    rows = read_rows("predicted_rows", predicted_rows)
+    rows = read_predicted_rows("predicted_rows", predicted_rows)
     known: dict[str, Any] = {
         "rule": read_rule(read_rule_term("rule", rule), read_rate("rel_tol", rel_tol)),
         "order_matters": read_flag("order_matters", order_matters),

@@ -20,7 +20,7 @@ from answerkey.dataset import EXCLUDED, SUITES, count_below
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
-from answerkey.report.questions import make_payload, read_rows
+from answerkey.report.questions import make_payload, read_page_rows
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
 
@@ -48,7 +48,7 @@ def main(*arguments: str) -> None:
     most = settings.max_answer_characters
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
-    rows = read_rows(PRODUCT, max_rows=settings.max_rows, max_characters=most)
+    rows = read_page_rows(PRODUCT, max_rows=settings.max_rows, max_characters=most)
     page = render_page(
         read_template(),
         embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),

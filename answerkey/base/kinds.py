@@ -45,7 +45,7 @@ def whole(least: float = -math.inf) -> Kind:
 
 
 def number(words: str, *, most: float = math.inf) -> Kind:
-    """A finite number from 0 to the most; True is none."""
+    """A finite number from 0 to the most; True is no number."""
     return Kind(
         words, lambda value: type(value) in (int, float) and 0 <= value <= most and value < math.inf
     )

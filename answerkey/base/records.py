@@ -265,7 +265,7 @@ def read_unreadable(databases_dir: Path) -> dict[str, str]:
     return faults
 
 
-# --- vocabularies of records, and why a question is set aside
+# Vocabularies of records, and why a question is set aside.
 
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")

@@ -28,12 +28,12 @@ class _Loader(_Fastest):
         return mapping
 
 
-# What PyYAML raises on a value that is none of its tag, such as `2020-99-99` or `!!bool x`.
+# What PyYAML raises on a value that its tag does not allow, such as `2020-99-99` or `!!bool x`.
 _OF_A_TAG = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 def load_yaml(path: Path) -> Any:
-    """What a file of YAML holds; InputError names the file and the line that is none."""
+    """What a file of YAML holds; InputError names the file and the line that is no YAML."""
     with path.open("rb") as file:
         try:
             return yaml.load(file, _Loader)

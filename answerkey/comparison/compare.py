@@ -20,9 +20,13 @@ from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
 from answerkey.sqlite.statement import trim_statement
 
-MIN_SHARE = 0.9  # of the columns that two twins among schemas have in common
+# Of all columns of two databases: with so many in common a model that knows one knows the other,
+# though a column was renamed or added.
+MIN_SHARE = 0.9
 _END_MARKS = ".?!,;:\u2026\u3002 "
-_FLOAT_DIGITS = 6  # after the first one; floats that agree in these are one answer
+# After the first one: floats that agree in these are one answer, as for the comparison of answers,
+# whose tolerance is 1e-6.
+_FLOAT_DIGITS = 6
 _NAMED = 5  # questions that one piece of evidence names
 _TEXT_MARKS = "'\""  # SQLite takes "x" for a text, too, if no column is called so
 _TEMPLATE_CHARACTERS = 200  # that evidence shows

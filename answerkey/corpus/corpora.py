@@ -18,7 +18,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
-from answerkey.corpus.readers import read_rows, read_spider2, read_text2sql
+from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
 from answerkey.corpus.records import SourceQuestion
 from answerkey.sections.corpora import (
     ALL,
@@ -67,7 +67,7 @@ class Layout:
     difficulty: str | None = None
     kept: tuple[str, ...] = ()
     files: tuple[str, ...] = ("{db_id}/{db_id}.sqlite", "{db_id}/schema.sql")
-    read: Callable[[Path], Iterator[Any]] = read_rows
+    read: Callable[[Path], Iterator[Any]] = read_source_rows
 
     @property
     def required(self) -> tuple[str, str, str]:

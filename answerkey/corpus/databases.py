@@ -42,7 +42,7 @@ from answerkey.sqlite.schema import read_schema
 _HEADER = b"SQLite format 3\x00"
 # What a check says of values that SQLite reads all the same; any other row is a broken file.
 _FINE = re.compile(r"ok|(non-)?\w+ value in .*|non-unique entry in index .*")
-_MOST_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
+_MAX_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
 _MISSING = re.compile(
     r"no such collation sequence: (?P<collation>.+)"
     r"|(?:unknown|no such) function: (?P<function>\w+)(?:\(\))?"
@@ -89,7 +89,7 @@ def check_database(path: Path) -> None:
         with contextlib.closing(open_database(path)) as connection:
             # A CHECK is foreign SQL, which may take for ever.
             connection.execute("PRAGMA ignore_check_constraints = ON")
-            is_small = path.stat().st_size <= _MOST_COMPARED_BYTES
+            is_small = path.stat().st_size <= _MAX_COMPARED_BYTES
             check = "integrity_check" if is_small else "quick_check"
             check, notes = _check_pages(connection, check)
         with contextlib.closing(open_database(path)) as connection:

@@ -28,7 +28,7 @@ from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.records import list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
-from answerkey.corpus.readers import read_rows
+from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SplitQuestion
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
@@ -82,15 +82,15 @@ class Claim:
 
 def read_claims(path: Path) -> Iterator[Claim]:
     """What each row of a list says. Raises InputError with the row of which nothing can be made."""
-    for number, row in enumerate(_read_rows(path)):
+    for number, row in enumerate(_read_list(path)):
         where = f"{path}: row {number}"
         if not isinstance(row, dict):
             raise InputError(f"{where}: expected fields with values, found {row!r:.80}")
         yield _read_claim(row, where)
 
 
-def _read_rows(path: Path) -> Iterable[Any]:
-    return _read_csv(path) if path.suffix == ".csv" else read_rows(path)
+def _read_list(path: Path) -> Iterable[Any]:
+    return _read_csv(path) if path.suffix == ".csv" else read_source_rows(path)
 
 
 def _read_csv(path: Path) -> Iterator[Row]:

@@ -19,7 +19,7 @@ _LONGEST = 1 << 26  # characters of an element: more is no question, but a brack
 _MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")
 
 
-def read_rows(path: Path) -> Iterator[Any]:
+def read_source_rows(path: Path) -> Iterator[Any]:
     """The rows of a file: of JSON Lines, if its name ends in .jsonl, else of a JSON array."""
     return _read_objects(path) if path.suffix == ".jsonl" else read_array(path)
 

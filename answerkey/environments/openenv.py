@@ -189,7 +189,7 @@ class TextToSql(Environment):
         """Start an episode: the question, without its answer.
 
         Raises:
-            HTTPException: 422 on columns that are none of the export's; 409 and 503 as `Episodes`.
+            HTTPException: 422 on columns that the export does not have; 409 and 503 as `Episodes`.
         """
         state = State(episode_id=episode_id or uuid4().hex)
         if "gold_answer" in columns:

@@ -35,14 +35,15 @@ _CODE = ("scoring", "sqlite", "evaluation")
 _WITH_ROWS = frozenset(DifferenceKind)  # the reasons of wrong predictions that have rows
 
 
-# What is worth a flag: the share of models that agree, by the kind of the evidence.
+# What is worth a flag: the share of models that agree, by the kind of the evidence. The more
+# agree, the more often gold is wrong: docs/rollouts.md has the numbers.
 _SHARES = {
     "most": Fraction(2, 3),
     "half": Fraction(1, 2),
     "third": Fraction(1, 3),
     "some": Fraction(1, 6),
 }
-_FEWEST_MODELS = 3
+_MIN_MODELS = 3  # of two that answer, one alone would be half
 _ROWS_SHOWN = 3
 
 
@@ -287,7 +288,7 @@ def find_agreement(
         meaning: sum(2 * count >= asked[model] for model, count in counts.items())
         for meaning, counts in given.items()
     }
-    if len(asked) < _FEWEST_MODELS or not models:
+    if len(asked) < _MIN_MODELS or not models:
         return None
     most = max(models, key=lambda meaning: (models[meaning], meaning))
     share = Fraction(models[most], len(asked))

@@ -28,8 +28,12 @@ from answerkey.sqlite.files import find_inside
 TEXT, WHOLE, REAL, BOOLEAN, BINARY = ("string", "int64", "float64", "bool", "binary")
 TEXTS, CHAT = "list of string", "chat"
 _ARROW = {
-    **{TEXT: pa.string(), WHOLE: pa.int64(), REAL: pa.float64(), BOOLEAN: pa.bool_()},
-    **{BINARY: pa.binary(), TEXTS: pa.list_(pa.string())},
+    TEXT: pa.string(),
+    WHOLE: pa.int64(),
+    REAL: pa.float64(),
+    BOOLEAN: pa.bool_(),
+    BINARY: pa.binary(),
+    TEXTS: pa.list_(pa.string()),
     CHAT: pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
 }
 
@@ -88,7 +92,7 @@ def make_schema(columns: Mapping[str, tuple[str, str]]) -> pa.Schema:
     return pa.schema({name: _ARROW[kind] for name, (kind, _) in columns.items()})
 
 
-def make_row(example: PromptExample) -> dict[str, Any]:
+def make_hub_row(example: PromptExample) -> dict[str, Any]:
     """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats."""
     question = example.question
     answer, answer_type = question.gold_answer, question.answer_type
@@ -116,7 +120,7 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
     Raises:
         FileNotFoundError, InputError: as `read_product`.
     """
-    table = Table(make_schema(COLUMNS), make_row)
+    table = Table(make_schema(COLUMNS), make_hub_row)
     written = {}
     for split in SPLITS:
         examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")
@@ -150,7 +154,7 @@ def write_packed_files(
     product: Path, folders: Mapping[str, Path], out: Path, *, max_bytes: int
 ) -> dict[str, PackedFiles]:
     """Write databases.parquet and test_suites.parquet, with the files that the questions of a
-    product need; what was written, by kind. A kind of which there is none has no file.
+    product need; what was written, by kind. A kind without databases has no file.
 
     Where the files of a kind together are larger than `max_bytes`, their rows have no content.
 

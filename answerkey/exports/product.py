@@ -121,7 +121,7 @@ def average_scores(suites: Iterable[SuiteRecord]) -> MeanScores:
     >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
     {'questions': 1, 'database': 0.5, 'suite': 1.0}
 
-    A question that has no mutation score is in no mean; a mean of no question is None.
+    Questions without a mutation score are left out; the mean of no question is None.
     """
     scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
     return {

@@ -52,8 +52,8 @@ _VALUE = (
     " quote(CASE WHEN length({0}) > 60 THEN substr({0}, 1, 60) || '…' ELSE {0} END)"
     " WHEN 'blob' THEN '<' || length({0}) || ' bytes>' ELSE {0} END"
 )
-_MOST_DISTINCT = 2000  # texts of a column; one with more holds prose, or keys
-_FEWEST_CHARACTERS = 4  # of a text that is named in any case: "us" is no country
+_MAX_DISTINCT = 2000  # texts of a column; one with more holds prose, or keys
+_MIN_CHARACTERS = 4  # of a text that is named in any case: "us" is no country
 KNOWN = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
 
 Message = dict[str, str]
@@ -93,7 +93,7 @@ class DatabaseTexts:
             with closing(open_database(path)) as connection:
                 self._tables = read_schema(connection).tables
             self._rows = {
-                table.name: _read_rows(database, table, example_rows) for table in self._tables
+                table.name: _read_examples(database, table, example_rows) for table in self._tables
             }
         self.path = path
         self.schema = self.write_schema()
@@ -142,13 +142,13 @@ class DatabaseTexts:
                     name = quote_name(column.name)
                     query = (
                         f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE typeof({name})"
-                        f" = 'text' AND length({name}) <= 60 LIMIT {_MOST_DISTINCT + 1}"
+                        f" = 'text' AND length({name}) <= 60 LIMIT {_MAX_DISTINCT + 1}"
                     )
                     try:
                         rows = database.execute(query)
                     except QueryError:
                         continue
-                    for (text,) in rows if len(rows) <= _MOST_DISTINCT else ():
+                    for (text,) in rows if len(rows) <= _MAX_DISTINCT else ():
                         if isinstance(text, str) and (words := _split(text)):
                             texts[words[0]].append((text, f"{table.name}.{column.name}"))
         return texts
@@ -167,7 +167,7 @@ class DatabaseTexts:
         for word_index, word in enumerate(words):
             for text, column in self._texts.get(word, ()):
                 parts = _split(text)
-                is_long = len(text) >= _FEWEST_CHARACTERS
+                is_long = len(text) >= _MIN_CHARACTERS
                 if words[word_index : word_index + len(parts)] == parts and (
                     is_long or (not text.islower() and text in spelt)
                 ):
@@ -180,7 +180,7 @@ def _holds_rows(table: Table) -> bool:
     return not table.is_view and table.sql.upper().startswith("CREATE TABLE")
 
 
-def _read_rows(database: GuardedDatabase, table: Table, count: int) -> list[str]:
+def _read_examples(database: GuardedDatabase, table: Table, count: int) -> list[str]:
     if not count or not _holds_rows(table):
         return []
     values = ", ".join(_VALUE.format(quote_name(column.name)) for column in table.columns)
@@ -266,7 +266,7 @@ def _quote_where_needed(name: str) -> str:
 def _split(text: str) -> list[str]:
     """The words of a text in small letters, without the s of a plural."""
     words = [word.casefold() for word in _WORD.findall(text)]
-    return [word.removesuffix("s") if len(word) >= _FEWEST_CHARACTERS else word for word in words]
+    return [word.removesuffix("s") if len(word) >= _MIN_CHARACTERS else word for word in words]
 
 
 def _quote(text: str) -> str:

@@ -94,7 +94,7 @@ def _make_reset(example: PromptExample) -> dict[str, Any]:
 
 
 MESSAGES = "trl/messages"
-# What there is a file a split of, by its folder.
+# The formats by their folders, which have a file for each split.
 FORMATS: dict[str, Format] = {
     "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
     "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),

@@ -25,7 +25,7 @@ from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
 
-_MOST_BYTES = 200_000_000  # of a database that is copied
+_MAX_COPIED_BYTES = 200_000_000  # of a database that is copied
 _ASKS_FOR_PLACE = re.compile(
     rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE
 )
@@ -56,7 +56,7 @@ class ReorderedCopy(contextlib.ExitStack):
         Raises:
             sqlite3.DatabaseError: if the file is no database, or a corrupt one.
         """
-        if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MOST_BYTES:
+        if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MAX_COPIED_BYTES:
             return None
         if self._database is None:
             folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
@@ -109,9 +109,9 @@ def _copy_table(connection: sqlite3.Connection, name: str, collations: dict[str,
     keys = [column[1] for column in sorted(columns, key=itemgetter(5)) if column[5]]
     firsts = set(keys[:1])
     for _, index, *_ in connection.execute(f"PRAGMA index_list({quoted})").fetchall():
-        # None, if the index has a name that is not UTF-8
+        # fetchone gives None if the name of the index is not UTF-8.
         first = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
-        firsts |= {first and first[2]} - {None}  # None is an expression
+        firsts |= {first and first[2]} - {None}  # None stands for an expression
     for number, column in enumerate(sorted(firsts)):
         index = quote_name(f"{name} key {number}")
         connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({quote_name(column)})")

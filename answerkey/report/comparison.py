@@ -17,7 +17,7 @@ from answerkey.base.log import spell_count
 from answerkey.base.paths import PRODUCT
 from answerkey.base.records import SPLITS, encode_json, read_json, read_jsonl
 
-_MOST_CHARACTERS = 200  # of a value, on a line
+_MAX_VALUE_CHARACTERS = 200  # of a value, on a line
 
 
 class Run(NamedTuple):
@@ -128,7 +128,7 @@ def _spell(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}…"
 
 
 def _quote_text(run: Run, question_id: str) -> str:

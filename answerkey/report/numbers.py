@@ -20,8 +20,8 @@ STEPS = {
     "audit_gold_answers": "Without an excluding flag",
     "select_questions": "Selected",
 }
-_EXAMPLES = 3
-_MOST_BARS = 12
+_EXAMPLES = 3  # of each code
+_MAX_BARS = 12  # of a chart: what one sees at a glance
 
 Record = dict[str, Any]
 
@@ -113,10 +113,10 @@ def make_chart(title: str, counts: Mapping[str, int]) -> Record:
     if tuple(counts) != ANSWER_TYPES:
         bars.sort(key=lambda bar: -bar[1])
     most = max((count for _, count in bars), default=1)
-    if len(bars) > _MOST_BARS:
-        rest = bars[_MOST_BARS - 1 :]
+    if len(bars) > _MAX_BARS:
+        rest = bars[_MAX_BARS - 1 :]
         others = (spell_count(len(rest), "other"), sum(count for _, count in rest))
-        bars = [*bars[: _MOST_BARS - 1], others]
+        bars = [*bars[: _MAX_BARS - 1], others]
     return {"title": title, "bars": [(name, count, min(1.0, count / most)) for name, count in bars]}
 
 

@@ -24,11 +24,11 @@ from answerkey.sqlite.schema import SchemaFile
 Record = dict[str, Any]
 
 AGREEMENT = "models_agree_otherwise"
-_FEWEST_IN_CELL = 20  # characters that a cell keeps, however many columns there are
+_MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
 
-def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Record]:
+def read_page_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Record]:
     """The rows of the page's table, in the order of the corpus."""
     ids = choose_ids(_read_sidecars(product), max_rows=max_rows)
     records, suites = (
@@ -36,7 +36,7 @@ def read_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Reco
         for source in (_read_sidecars(product), read_jsonl(product / SUITES))
     )
     return [
-        make_row(question, records[name], suites.get(name), max_characters=max_characters)
+        make_page_row(question, records[name], suites.get(name), max_characters=max_characters)
         for question in read_classified()
         if (name := question.question_id) in records
     ]
@@ -72,7 +72,7 @@ def _list_codes(record: Record) -> list[str]:
     return [flag["code"] for flag in record["flags"]]
 
 
-def make_row(
+def make_page_row(
     question: Question, record: Record, suite: Record | None, *, max_characters: int
 ) -> Record:
     """All that the report shows of a question, with its record of audit.jsonl or excluded.jsonl and
@@ -166,7 +166,7 @@ def show_answer(answer: Any, *, max_characters: int) -> Record:
     room = max_characters
     for value in values:
         row = value if isinstance(value, list) else [value]
-        most = max(_FEWEST_IN_CELL, max_characters // len(row))
+        most = max(_MIN_CELL_CHARACTERS, max_characters // len(row))
         cells = [_show_cell(cell, most) for cell in row]
         room -= sum(len(_spell(cell)) + 1 for cell in cells)
         if kept and room < 0:

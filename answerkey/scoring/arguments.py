@@ -84,7 +84,7 @@ def write_json(name: str, value: Any) -> str:
     try:
         try:
             return _ENCODER.encode(value)
-        except ValueError:  # NaN; infinity is none of JSON, and Python reads it
+        except ValueError:  # NaN; JSON has no infinity, and Python reads it
             return json.dumps(read_nested(value))
     except TypeError as error:
         raise TypeError(f"{name}: expected a JSON value, found {value!r:.80}: {error}") from error
@@ -100,10 +100,10 @@ def _read_foreign(value: Any) -> Any:
 _ENCODER = json.JSONEncoder(allow_nan=False, default=_read_foreign)
 
 
-def read_rows(name: str, rows: Any) -> list[tuple[Any, ...]]:
+def read_predicted_rows(name: str, rows: Any) -> list[tuple[Any, ...]]:
     """Return the rows of a query: sequences or mappings of values, an array, or a data frame.
 
-    >>> read_rows("rows", [["Sun", 1.5], {"name": "Tern", "weight": float("nan")}])
+    >>> read_predicted_rows("rows", [["Sun", 1.5], {"name": "Tern", "weight": float("nan")}])
     [('Sun', 1.5), ('Tern', None)]
     """
     if hasattr(rows, "itertuples"):  # a frame of pandas

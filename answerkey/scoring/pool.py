@@ -33,7 +33,7 @@ DEFAULT_LIMITS = Limits(max_seconds=2)
 WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 
 _LOG = logging.getLogger("answerkey.scoring")
-_MOST_WORKERS = 8  # by default: several trainers may share a machine
+_MAX_WORKERS = 8  # by default: several trainers may share a machine
 _JOBS_AT_ONCE = 64
 _TRIES = 2  # of a job whose process is ended otherwise than by its seconds
 _FAILED_STARTS = 3
@@ -102,7 +102,7 @@ def _count_workers() -> int:
     if text is None:
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-        return min(cores or 1, _MOST_WORKERS)
+        return min(cores or 1, _MAX_WORKERS)
     if not text.isdecimal():
         raise ValueError(f"{WORKERS_VARIABLE}: expected a whole number from 1, found {text!r}")
     return int(text)

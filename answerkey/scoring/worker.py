@@ -54,7 +54,7 @@ SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 
 # SQLite keeps 0.2 to 2 MB of a file in memory: 32 large databases are kept open, or ten times as
 # many small ones, such as those of test suites.
-_LEAST_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
+_MIN_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
 _KEPT_STATEMENTS = 64  # compiled queries, of 5 kB each: many predictions for a database are alike
 _KEPT_HASHES = 1 << 16
@@ -84,7 +84,7 @@ class Kind(StrEnum):
 class Job(NamedTuple):
     """One prediction.
 
-    text: SQL, or a completion from which it is taken; None: there is none.
+    text: SQL, or a completion from which it is taken; None if nothing was predicted.
     max_steps: the budget of the query; None: by the size of the database.
     gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
     suites_folder: where the databases of test suites are.
@@ -278,7 +278,7 @@ def _is_version(file: int, version: Version) -> bool:
 
 
 def _count_cached(size_bytes: int) -> int:
-    return max(_LEAST_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
+    return max(_MIN_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
 
 def _hash_file(number: int) -> str:

@@ -21,7 +21,7 @@ _WORDS = re.compile(r"\w+")
 _JOIN_OR_SET_OPERATION = re.compile(r"\b(?:JOIN|UNION|INTERSECT|EXCEPT)\b")
 _QUERY = re.compile(r"\bSELECT\b")
 _AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX|TOTAL|GROUP_CONCAT)\(")
-_MOST_WORDS = 999
+_MAX_WORDS = 999  # that count: more would be worth a point
 
 
 def measure_complexity(tables: int, hardness: str, canonical_sql: str) -> float:
@@ -40,7 +40,7 @@ def measure_complexity(tables: int, hardness: str, canonical_sql: str) -> float:
     operations = len(_JOIN_OR_SET_OPERATION.findall(sql)) + len(_AGGREGATE.findall(sql))
     nested = 2 * (len(_QUERY.findall(sql)) - 1)
     points = tables + operations + nested + HARDNESS_LEVELS.index(hardness)
-    return points + min(len(_WORDS.findall(sql)), _MOST_WORDS) / (_MOST_WORDS + 1)
+    return points + min(len(_WORDS.findall(sql)), _MAX_WORDS) / (_MAX_WORDS + 1)
 
 
 class Cuts(NamedTuple):

@@ -167,7 +167,7 @@ def is_literal(node: exp.Expr, scopes: Scopes) -> bool:
 
 
 def read_text(node: exp.Expr, scopes: Scopes) -> str | None:
-    """The text that a literal holds, also one in double quotes; None if it is none."""
+    """The text that a literal holds, also one in double quotes; None if it holds no text."""
     if isinstance(node, exp.Literal):
         return node.this if node.is_string else None
     return node.name if isinstance(node, exp.Column) and scopes.is_string(node) else None

@@ -61,7 +61,7 @@ def parse_sql(sql: str) -> exp.Expr:
     'SELECT name FROM ship'
 
     The type of a CAST is its affinity, which is all that SQLite makes of it: sqlglot takes STRING
-    for TEXT and NUMERIC for REAL. What SQLite passes over round a statement is none of it.
+    for TEXT and NUMERIC for REAL. What SQLite passes over round a statement is left out.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.

@@ -230,7 +230,7 @@ class Scopes:
         )
 
     def find_all_direct(self, nodes: Iterable[exp.Expr]) -> list[DirectColumn]:
-        """Those of all nodes; [] if one of them is none."""
+        """The columns of all nodes; [] if one of the nodes stands for no column of a table."""
         columns = [self.find_direct(node) for node in nodes]
         direct = [column for column in columns if column is not None]
         return direct if len(direct) == len(columns) else []

@@ -23,8 +23,8 @@ INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "strin
 REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
 # What rounding leaves of 0 is smaller, and a power of two times a whole number of so many bits, or
 # times a fraction of two whole numbers up to this: see `drop_residue`.
-_MOST_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 1e-6, 20, 1000
-_LEAST_RESIDUE = sys.float_info.min  # floats below have fewer bits
+_MAX_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 1e-6, 20, 1000
+_MIN_RESIDUE = sys.float_info.min  # floats below have fewer bits
 _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
 Row = tuple[Any, ...]
@@ -241,7 +241,7 @@ def drop_residue(value: float) -> float:
     An average of residues is a fraction of one. Three of 10 ** 10 other floats are such numbers by
     chance, and no decimal of up to four digits.
     """
-    if not _LEAST_RESIDUE <= abs(value) < _MOST_RESIDUE:
+    if not _MIN_RESIDUE <= abs(value) < _MAX_RESIDUE:
         return value
     mantissa, _ = math.frexp(value)
     if math.ldexp(mantissa, _RESIDUE_BITS).is_integer():

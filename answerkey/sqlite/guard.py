@@ -60,7 +60,7 @@ class Limits:
                 raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
 
 
-# Is set in processes whose run goes on without them: a trainer's own is none of ours to end.
+# Set in processes whose run goes on without them. A trainer's own process is not ours to end.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
 # Exit status of a worker whose query is overdue; nothing else ends a process with this one.
 OVERDUE_STATUS = 75
@@ -321,10 +321,13 @@ _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-_REFUSED_FUNCTIONS = {
-    *(FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | NOW_KEYWORDS),
-    *(LIBRARY_FUNCTIONS | _CONNECTION_FUNCTIONS),
-}
+_REFUSED_FUNCTIONS = (
+    FORBIDDEN_FUNCTIONS
+    | RANDOM_FUNCTIONS
+    | NOW_KEYWORDS
+    | LIBRARY_FUNCTIONS
+    | _CONNECTION_FUNCTIONS
+)
 _LIKE_PATTERN_BYTES = 1000
 _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_CORRUPT,

@@ -198,7 +198,8 @@ def report_product(
         log.error(
             "Nothing to validate: no %s, or no %s: run `dvc pull`, or `dvc repro` if nobody has"
             " pushed it",
-            *(PRODUCT, DATABASES),
+            PRODUCT,
+            DATABASES,
         )
         return 3
     errors = [f"{path}: expected beside the other files of the product" for path in missing]

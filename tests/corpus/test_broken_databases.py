@@ -181,7 +181,7 @@ def test_good_file_goes_when_its_corpus_has_a_broken_one(world: World) -> None:
 def test_damage_that_no_check_saw_costs_the_query_that_meets_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerkey.corpus.databases._MOST_COMPARED_BYTES", 0)
+    monkeypatch.setattr("answerkey.corpus.databases._MAX_COMPARED_BYTES", 0)
     sql = "CREATE TABLE tag (name TEXT, n INTEGER); CREATE INDEX by_name ON tag (name);"
     sql += "INSERT INTO tag (rowid, name, n) VALUES (5, 'Q1', 3);"
     content = write_database(world.folder / "whole.sqlite", sql).read_bytes()

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from answerkey.dataset import FIELDS, list_reward_terms, read_product
-from answerkey.exports.huggingface import COLUMNS, make_row, make_schema
+from answerkey.exports.huggingface import COLUMNS, make_hub_row, make_schema
 from answerkey.exports.prompts import PromptExample
 from tests.shared.export_world import SPLITS
 from tests.shared.joined_questions import make_joined
@@ -53,7 +53,7 @@ def test_file_has_its_columns_and_nothing_of_this_machine(exported):
     "answer", [2**63 - 1, 1.0, -0.5e-300, "1", "", ["x", None, 1, 1.0], [["\u2028", 2]], []]
 )
 def test_every_answer_comes_back_as_the_same_value_and_type(answer):
-    row = make_row(make_example(answer))
+    row = make_hub_row(make_example(answer))
     assert list(row) == list(COLUMNS)
     assert repr(json.loads(row["gold_answer"])) == repr(answer)
     for kind, name in TYPES.items():
@@ -63,4 +63,4 @@ def test_every_answer_comes_back_as_the_same_value_and_type(answer):
 
 def test_answer_that_json_does_not_have_is_an_error():
     with pytest.raises(ValueError, match="JSON"):
-        make_row(make_example([float("nan")]))
+        make_hub_row(make_example([float("nan")]))

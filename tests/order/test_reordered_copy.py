@@ -165,7 +165,7 @@ def test_view_that_names_the_rowid_has_no_copy(tmp_path):
 
 
 def test_large_database_is_not_copied(world, tmp_path, monkeypatch):
-    monkeypatch.setattr(inspection, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(inspection, "_MAX_COPIED_BYTES", 1000)
     with world.copied(folder=tmp_path) as copy:
         assert copy.find_database("SELECT name FROM plain LIMIT 1") is None
     assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ from answerkey.report.page import DATATABLES, TEMPLATES, embed_json, make_script
 from answerkey.report.questions import (
     choose_ids,
     find_corpus_text,
-    make_row,
+    make_page_row,
     pick_examples,
     show_answer,
     show_sql,
@@ -119,7 +119,7 @@ def test_answer_is_shown_as_rows_of_exact_cells(answer, rows, count):
 
 def show(record: dict, **known: object) -> dict:
     question = make_joined("cars_train_000", question_text="Which?", gold_sql="SELECT 1", **known)
-    return make_row(question, {"flags": []} | record, None, max_characters=60)
+    return make_page_row(question, {"flags": []} | record, None, max_characters=60)
 
 
 def test_row_holds_other_accepted_answers_and_what_models_agree_on():
