@@ -24,6 +24,7 @@ from answerkey.base.records import (
 )
 
 if TYPE_CHECKING:
+    from answerkey.alternatives.repairs import Repair
     from answerkey.scoring.worker import SuiteDatabase
     from answerkey.sections.score_rollouts import Reward
     from answerkey.sqlite.answers import OtherAnswer
@@ -139,7 +140,10 @@ class Question(NamedTuple):
         answer passes by heart); None if no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
         the database, and on the test suite as well, and the same of each model.
-    gold_risk: the probability that its gold SQL is wrong (answerkey.risk.gold_risk).
+    answer_risk, sql_risk: the probability that its gold answer, or its gold SQL, is not what it
+        asks (answerkey.risk.risks).
+    repairs: other queries, and what they answer, the likeliest first
+        (answerkey.alternatives.repairs).
     tables_involved ... template: None if its SQL was not parsed.
     max_steps, rule: the budget of a prediction, and the rule of comparison.
     test_suite: the databases of its test suite.
@@ -165,7 +169,9 @@ class Question(NamedTuple):
     other_answers: list[OtherAnswer] | None = None
     mutation_score: MutationScore | None = None
     pass_rate: PassRate | None = None
-    gold_risk: float | None = None
+    answer_risk: float | None = None
+    sql_risk: float | None = None
+    repairs: list[Repair] | None = None
     tables_involved: list[str] | None = None
     answer_columns: list[str] | None = None
     features: list[str] | None = None
@@ -310,6 +316,7 @@ def _join(
         other_answers=outcome.get("other_answers"),
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
+        repairs=audit.get("repairs"),
         **{field: parsed.get(field) for field in _PARSED_FIELDS},
     )
     return question, suite

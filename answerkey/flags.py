@@ -96,7 +96,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "cross_join",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "No condition joins two tables, so that every row meets every other.",
             example="`FROM ship, port` without a condition",
             doubts_gold=True,
@@ -150,7 +150,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "group_by_non_key",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "Rows are grouped by a column that different things share, such as a name.",
             example="songs counted by `GROUP BY singer.name`",
             doubts_gold=True,
@@ -199,7 +199,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "limit_on_joined_rows",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "LIMIT counts rows of a join, not things.",
             example="ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`. Kinds: "
             "`one`, `several`",
@@ -207,14 +207,14 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "each_without_group",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "A number of each is asked for, and one is returned.",
             example='"the total weight of each port" without GROUP BY',
             doubts_gold=True,
         ),
         Flag(
             "zero_count_dropped",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The question counts for each, or asks for the fewest, and a join drops those "
             "with none.",
             example='"how many songs has each singer?" by an inner join. Kinds: `each`; '
@@ -224,7 +224,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "not_in_on_rows",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The question asks for those that have none, and the query for those that have "
             "another.",
             example="\"who sings no French song?\": `language <> 'French'`",
@@ -232,7 +232,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "literal_not_in_column",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "A column is compared with a text that it does not hold.",
             example="`kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text "
             "'null'; `spelling`; `other_column` holds it",
@@ -240,35 +240,35 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         ),
         Flag(
             "literal_not_in_question",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "A number of the query is not in its question.",
             example='"over 800": `weight > 1000`',
             doubts_gold=True,
         ),
         Flag(
             "direction_mismatch",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The question asks for the least and the query for the most, or the other way round.",
             example='"the fewest berths": `ORDER BY berths DESC LIMIT 1`',
             doubts_gold=True,
         ),
         Flag(
             "comparison_mismatch",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The question compares otherwise than the query does: at least is not more than.",
             example='"at least 5": `crew > 5`',
             doubts_gold=True,
         ),
         Flag(
             "negation_mismatch",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The query denies what its question does not.",
             example="\"ships of Ito\": `owner <> 'Ito'`",
             doubts_gold=True,
         ),
         Flag(
             "projection_mismatch",
-            Policy.EXCLUDE,
+            Policy.FLAG,
             "The query returns other columns, or other aggregates, than its question asks for.",
             example='"names and ages": `SELECT name, town`. Kinds: `missing_column`, '
             "`similar_column`, `count_not_asked`, `value_per_group`, `unasked_extreme`. "
@@ -303,10 +303,10 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
     ),
     "All of these together, and what people or models said": (
         Flag(
-            "gold_risk",
+            "answer_risk",
             Policy.EXCLUDE,
-            "Its flags together make it likely that the SQL does not say what the question asks.",
-            example="several doubts at once",
+            "Its signs together make it likely that the answer is not what the question asks.",
+            example="a repair that answers otherwise",
             doubts_gold=True,
         ),
         Flag(
@@ -440,18 +440,27 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of docs/probes.md that list all flags, with data/flag_precision.json."""
-    columns = ("flag", "default", "what it says", "example", "wrong gold, of judged")
+    columns = ("flag", "default", "what it says", "example", "wrong SQL, of judged", "wrong answer")
     yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for family, flags in FAMILIES.items():
         yield f"| **{family}** {'| ' * len(columns)}".rstrip()
         for flag in flags:
-            judged = ", ".join(
-                f"{corpus} {count['wrong']} of {count['questions']}"
-                for corpus, found in sorted(precision.items())
-                if (count := found["flags"].get(flag.name))
-            )
-            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, judged)
+            judged = (_list_counts(precision, target, flag.name) for target in ("sql", "answers"))
+            cells = (f"`{flag.name}`", flag.policy, flag.sentence, flag.example, *judged)
             yield f"| {' | '.join(cells)} |"
+
+
+def _list_counts(precision: Mapping[str, Any], target: str, name: str) -> str:
+    """
+    >>> of_flag = {"questions": 3, "wrong": 2, "cases": []}
+    >>> _list_counts({"spider": {"sql": {"flags": {"all_null": of_flag}}}}, "sql", "all_null")
+    'spider 2 of 3'
+    """
+    return ", ".join(
+        f"{corpus} {count['wrong']} of {count['questions']}"
+        for corpus, tables in sorted(precision.items())
+        if (count := tables[target]["flags"].get(name))
+    )
 
 
 if __name__ == "__main__":

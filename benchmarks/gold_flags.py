@@ -1,24 +1,32 @@
-"""How often gold with each flag is wrong, by corpus; and how well gold risk ranks wrong gold.
+"""How often gold with each sign is wrong, by corpus; and how well the two risks rank wrong gold.
 
     python benchmarks/gold_flags.py --corpus spider RUN LABELS... --corpus bird RUN LABELS...
         [--ids FILE] [--out data/flag_precision.json]
 
 RUN is a checkout in which the stages have run on that corpus; with rollouts in its data/rollouts,
-what models agree on counts, too. LABELS are
-lists of judged gold, each a JSON array of one of these forms:
+what models agree on counts, too. LABELS are lists of judged gold, each a JSON array of one of these
+forms:
 
-- {"db_id", "query", "question", "verdict"}: INCORRECT is wrong, CORRECT and PARTIALLY_CORRECT are
-  right, anything else says nothing;
-- {"question_id", "edition"}: the wrong ones of the split eval, all others there being right; where
+- {"db_id", "query", "question", "verdict"}: the SQL is wrong if INCORRECT, right if CORRECT or
+  PARTIALLY_CORRECT; anything else says nothing;
+- {"question_id", "edition"}: the wrong SQL of the split eval, all others there being right; where
   the edition is not spider1.0, other gold was judged, and nothing is said;
-- {"question_id", "sqldriller_wrong", "arcwise": {"sql_changed"}}: two lists in one, by the ids of
-  BIRD, which --ids maps to ours: JSON Lines of {"question_id", "bird_question_id"}.
+- {"question_id", "sqldriller_wrong", "arcwise": {"sql_changed", "rows_changed"}}: two lists in one,
+  by the ids of BIRD, which --ids maps to ours: JSON Lines of {"question_id", "bird_question_id"};
+- {"database", "question", "queries", "gold", "right", "gold_right"}: which of several queries
+  people hold right;
+- {"db_id", "question", "query"}, `query` being a list: all of these answers are accepted.
 
-A question that two lists judge counts twice: neither list is the truth. Printed are, by list, the
-area under the ROC curve and what a risk from a threshold on finds, with weights of other databases:
-ten times the databases (of a corpus with one, its questions) are halved, and each half is ranked by
-what was counted on the other and on all other corpora. Last come the questions that a flag which
-doubts gold excludes in these runs, and the share of sound ones that go with them.
+A list says of SQL whether it is wrong, and of an answer where it can: corrected rows (arcwise),
+rows of the queries that are right, accepted answers. A verdict on SQL alone says that the answer of
+right SQL is right; that of wrong SQL counts as wrong, unless the repairs of all that doubts it have
+gold's rows.
+
+A question that two lists judge counts twice: neither list is the truth. Printed are, by list and
+risk, the area under the ROC curve and what a risk from a threshold on finds, with weights of other
+databases: ten times the databases (of a corpus with one, its questions) are halved, and each half
+is ranked by what was counted on the other and on all other corpora. Last come the questions that a
+flag which doubts gold excludes in these runs, and the share of sound ones that go with them.
 """
 
 from __future__ import annotations
@@ -34,15 +42,28 @@ from typing import Any, NamedTuple
 
 from answerkey.base.records import read_jsonl, write_json
 from answerkey.flags import FLAGS
-from answerkey.risk.gold_risk import Count, Counts, RiskTable, Sign, list_signs
+from answerkey.risk.risks import AGREEMENT, SAME, Count, Counts, Risks, RiskTable, Sign, list_signs
+from answerkey.sqlite.executions import Executions, are_same
+from answerkey.sqlite.guard import GuardedDatabase
 
 WRONG, RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
 STEPS = (0.5, 0.7)
 HALVINGS = 10
+TARGETS = Risks._fields
+REPAIRED = {name for name, flag in FLAGS.items() if flag.doubts_gold and name != AGREEMENT}
+
+
+class Label(NamedTuple):
+    """What a list says of a question: whether its SQL and its answer are wrong. None: nothing."""
+
+    of_list: str
+    question_id: str
+    is_wrong_sql: bool | None
+    is_wrong_answer: bool | None = None
 
 
 class Judged(NamedTuple):
-    """A question that a list judged."""
+    """A question of which a list says something."""
 
     corpus: str
     database_name: str
@@ -51,7 +72,7 @@ class Judged(NamedTuple):
     signs: list[Sign]
     is_doubted: bool  # excluded by the run's policies, by a flag that doubts gold
     of_list: str
-    is_wrong: bool
+    wrong: dict[str, bool | None]  # by target
 
 
 def fold(text: str) -> str:
@@ -60,40 +81,75 @@ def fold(text: str) -> str:
 
 
 def read_labels(
-    path: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
-) -> Iterator[tuple[str, str, bool]]:
-    """Yield the list, the question_id and whether its gold is wrong."""
+    path: Path, run: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
+) -> Iterator[Label]:
+    """Yield what a list says of the questions of a run."""
     records = json.loads(path.read_text("utf-8"))
-    if "verdict" in records[0]:
-        verdicts = {
-            (r["db_id"], fold(r["query"]), fold(r["question"])): r["verdict"] in WRONG
-            for r in records
-            if r["verdict"] in (*WRONG, *RIGHT)
-        }
-        for question in questions:
-            texts = fold(question["gold_sql"]), fold(question["question_text"])
-            key = question["database_name"], *texts
-            if key in verdicts and question["split"] == "train":
-                yield path.stem, question["question_id"], verdicts[key]
-    elif "edition" in records[0]:
+    form = records[0].keys()
+    if "verdict" in form:
+        yield from read_verdicts(path.stem, records, questions)
+    elif "edition" in form:
         editions = {record["question_id"]: record["edition"] for record in records}
         for question in questions:
             question_id = question["question_id"]
-            if (
-                question["split"] == "eval"
-                and editions.get(question_id, "spider1.0") == "spider1.0"
-            ):
-                yield path.stem, question_id, question_id in editions
-    else:
+            is_same = editions.get(question_id, "spider1.0") == "spider1.0"
+            if question["split"] == "eval" and is_same:
+                yield Label(path.stem, question_id, question_id in editions)
+    elif "sqldriller_wrong" in form:
         for record in records:
             question_id = ids[record["question_id"]]
-            yield f"{path.stem}: sqldriller", question_id, record["sqldriller_wrong"]
-            if "arcwise" in record:
-                yield f"{path.stem}: arcwise", question_id, record["arcwise"]["sql_changed"]
+            yield Label(f"{path.stem}: sqldriller", question_id, record["sqldriller_wrong"])
+            if (change := record.get("arcwise")) is not None:
+                changes = change["sql_changed"], change["rows_changed"]
+                yield Label(f"{path.stem}: arcwise", question_id, *changes)
+    elif "queries" in form:
+        yield from read_choices(path.stem, run, records, questions)
+    else:
+        accepted = {(record["db_id"], fold(record["question"])) for record in records}
+        for question in questions:
+            if (question["database_name"], fold(question["question_text"])) in accepted:
+                yield Label(path.parent.name, question["question_id"], False, False)
+
+
+def read_verdicts(
+    name: str, records: list[dict[str, Any]], questions: list[dict[str, Any]]
+) -> Iterator[Label]:
+    """Yield the verdicts on SQL of the split train."""
+    verdicts = {
+        (r["db_id"], fold(r["query"]), fold(r["question"])): r["verdict"] in WRONG
+        for r in records
+        if r["verdict"] in (*WRONG, *RIGHT)
+    }
+    for question in questions:
+        texts = fold(question["gold_sql"]), fold(question["question_text"])
+        key = question["database_name"], *texts
+        if key in verdicts and question["split"] == "train":
+            yield Label(name, question["question_id"], verdicts[key])
+
+
+def read_choices(
+    name: str, run: Path, records: list[dict[str, Any]], questions: list[dict[str, Any]]
+) -> Iterator[Label]:
+    """Yield what people say of gold, and whether what they hold right has other rows."""
+    known = {(q["database_name"], fold(q["question_text"])): q for q in questions}
+    for record in records:
+        question = known.get((record["database"], fold(record["question"])))
+        if question is None or record["gold_right"] is None:
+            continue
+        right = [sql for which, sql in record["queries"].items() if record["right"][which]]
+        database = record["database"]
+        path = run / "data/databases" / database / f"{database}.sqlite"
+        with GuardedDatabase(path) as opened:
+            real = Executions(opened)
+            gold = real.find_rows(question["gold_sql"])
+            same = [are_same(gold, real.find_rows(sql), ordered=False) for sql in right]
+        is_wrong = not record["gold_right"]
+        answer = (not any(same) if right else None) if is_wrong else False
+        yield Label(name, question["question_id"], is_wrong, answer)
 
 
 def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str]) -> list[Judged]:
-    """Return each judgement of a question that has an answer, with the signs that its flags are."""
+    """Return each judgement of a question that has an answer, with its signs."""
     questions = [q for q in read_jsonl(run / "data/interim/joined.jsonl") if q["answer_type"]]
     known = {question["question_id"]: question for question in questions}
     doubted = {
@@ -101,45 +157,72 @@ def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str])
         for record in read_jsonl(run / "data/questions/excluded.jsonl")
         if (flag := FLAGS.get(record["reason"])) is not None and flag.doubts_gold
     }
-    found = []
+    judged = []
     for path in labels:
-        for of_list, question_id, is_wrong in read_labels(path, questions, ids):
-            if (question := known.get(question_id)) is not None:
-                signs = list_signs(question["flags"])
-                name, level = question["database_name"], question["hardness"]
-                is_out = question_id in doubted
-                found.append(
-                    Judged(corpus, name, question_id, level, signs, is_out, of_list, is_wrong)
+        for label in read_labels(path, run, questions, ids):
+            if (question := known.get(label.question_id)) is None:
+                continue
+            signs = list_signs(question["flags"], question["repairs"] or ())
+            answer = label.is_wrong_answer
+            if answer is None and label.is_wrong_sql is not None:
+                doubts = [sign.answers for sign in signs if sign.code in REPAIRED]
+                is_same = bool(doubts) and all(answers == SAME for answers in doubts)
+                answer = label.is_wrong_sql and not is_same
+            judged.append(
+                Judged(
+                    corpus,
+                    question["database_name"],
+                    label.question_id,
+                    question["hardness"],
+                    signs,
+                    label.question_id in doubted,
+                    label.of_list,
+                    {"answers": answer, "sql": label.is_wrong_sql},
                 )
-    return found
+            )
+    return judged
 
 
-def count(judged: Iterable[Judged]) -> dict[str, Counts]:
+def count(judged: Iterable[Judged], target: str) -> dict[str, Counts]:
     """Return the counts of these judgements, by corpus."""
     corpora: dict[str, Counts] = defaultdict(Counts)
     for each in judged:
-        one = Count(1, int(each.is_wrong))
-        kinds = {sign: one for sign in each.signs if sign.kind is not None}
-        flags = {sign.code: one for sign in each.signs}
-        corpora[each.corpus].merge(Counts(one, {each.hardness: one}, flags, kinds))
+        if (is_wrong := each.wrong[target]) is None:
+            continue
+        one = Count(1, int(is_wrong))
+        signs = [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
+        cases = {case: one for sign in signs for case in sign.list_cases()}
+        corpora[each.corpus].merge(Counts(one, {each.hardness: one}, cases))
     return corpora
+
+
+def make_table(judged: Iterable[Judged], target: str) -> RiskTable:
+    """Return the table of the corpora of which some are wrong, or where all are right."""
+    return RiskTable(count(judged, target))
+
+
+def estimate(table: RiskTable, target: str, each: Judged) -> float:
+    """Return the risk of a question by a table."""
+    signs = [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
+    return table.estimate(each.corpus, each.hardness, signs).risk
 
 
 def encode_counts(counts: Counts) -> dict[str, Any]:
     """Return the entry of a corpus in data/flag_precision.json, all names sorted."""
+    codes = sorted({sign.code for sign in counts.signs})
     return {
         **counts.judged._asdict(),
         "hardness": {level: one._asdict() for level, one in sorted(counts.hardness.items())},
         "flags": {
             code: {
-                **one._asdict(),
-                "kinds": {
-                    sign.kind: of_kind._asdict()
-                    for sign, of_kind in sorted(counts.kinds.items())
-                    if sign.code == code
-                },
+                **counts.signs[Sign(code)]._asdict(),
+                "cases": [
+                    {"kind": sign.kind, "answers": sign.answers, **one._asdict()}
+                    for sign, one in sorted(counts.signs.items(), key=lambda item: str(item[0]))
+                    if sign.code == code and sign != Sign(code)
+                ],
             }
-            for code, one in sorted(counts.flags.items())
+            for code in codes
         },
     }
 
@@ -154,8 +237,9 @@ def find_area(pairs: list[tuple[float, bool]]) -> float | None:
     return better / (len(wrong) * len(right))
 
 
-def measure_list(judged: list[Judged], of_list: str) -> list[str]:
+def measure_list(judged: list[Judged], of_list: str, target: str) -> list[str]:
     """Return the row of a list: size, area, and precision and recall from each risk on."""
+    judged = [each for each in judged if each.wrong[target] is not None]
     tested = [each for each in judged if each.of_list == of_list]
     databases = sorted({each.database_name for each in tested})
     by = "database_name" if len(databases) > 1 else "question_id"
@@ -167,9 +251,9 @@ def measure_list(judged: list[Judged], of_list: str) -> list[str]:
         first = set(names[: len(names) // 2])
         for side in (True, False):
             held = {n for n in names if (n in first) is side}
-            table = RiskTable(count(e for e in judged if getattr(e, by) not in held))
+            table = make_table((e for e in judged if getattr(e, by) not in held), target)
             pairs = [
-                (table.estimate(e.corpus, e.hardness, e.signs).risk, e.is_wrong)
+                (estimate(table, target, e), bool(e.wrong[target]))
                 for e in tested
                 if getattr(e, by) in held
             ]
@@ -178,51 +262,51 @@ def measure_list(judged: list[Judged], of_list: str) -> list[str]:
             for step in STEPS:
                 for risk, is_wrong in pairs:
                     hits[step] = hits[step].plus(Count(risk >= step, risk >= step and is_wrong))
-    wrong = sum(each.is_wrong for each in tested)
-    row = [of_list, f"{wrong} of {len(tested)}", f"{fmean(areas):.2f}"]
+    wrong = sum(bool(each.wrong[target]) for each in tested)
+    row = [of_list, target, f"{wrong} of {len(tested)}", f"{fmean(areas):.2f}" if areas else ""]
     for step in STEPS:
-        found = hits[step]
-        precision = f"{found.wrong / found.questions:.2f}" if found.questions else "none"
-        row += [precision, f"{found.wrong / (HALVINGS * wrong):.2f}"]
-    return row + measure_exclusions(tested)
+        caught = hits[step]
+        precision = f"{caught.wrong / caught.questions:.2f}" if caught.questions else "none"
+        row += [precision, f"{caught.wrong / (HALVINGS * wrong):.2f}" if wrong else ""]
+    return row + measure_exclusions(tested, target)
 
 
-def measure_exclusions(tested: list[Judged]) -> list[str]:
+def measure_exclusions(tested: list[Judged], target: str) -> list[str]:
     """Return how many of the questions that flags exclude as wrong are, and the share of sound
     ones that are lost by it."""
-    excluded = Count()
-    for each in tested:
-        if each.is_doubted:
-            excluded = excluded.plus(Count(1, each.is_wrong))
-    sound = sum(not each.is_wrong for each in tested)
-    lost = excluded.questions - excluded.wrong
-    return [f"{excluded.wrong} of {excluded.questions}", f"{lost / sound:.1%}"]
+    excluded = [each for each in tested if each.is_doubted]
+    wrong = sum(bool(each.wrong[target]) for each in excluded)
+    sound = sum(not each.wrong[target] for each in tested)
+    return [f"{wrong} of {len(excluded)}", f"{(len(excluded) - wrong) / sound:.1%}"]
 
 
 def write_lists(judged: list[Judged]) -> str:
     """Return the table of lists."""
     lines = [
-        "| list | wrong | area | precision from 0.5 | recall | from 0.7 | recall "
+        "| list | of | wrong | area | precision from 0.5 | recall | from 0.7 | recall "
         "| excluded as wrong, that are | sound ones lost |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {' | '.join(measure_list(judged, name))} |"
+        f"| {' | '.join(measure_list(judged, name, target))} |"
         for name in dict.fromkeys(each.of_list for each in judged)
+        for target in TARGETS
     ]
     return "\n".join(lines)
 
 
-def write_flags(corpora: dict[str, Counts]) -> str:
-    """Return the table of flags: of how many judged questions that have it gold is wrong."""
+def write_signs(judged: list[Judged], target: str) -> str:
+    """Return the table of signs: of how many judged questions that have it gold is wrong."""
+    corpora = count(judged, target)
     names = sorted(corpora)
-    lines = [f"| flag | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    bases = (f"{c.judged.wrong} of {c.judged.questions}" for _, c in sorted(corpora.items()))
+    lines = [f"| sign of wrong {target} | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
+    bases = (f"{corpora[name].judged.wrong} of {corpora[name].judged.questions}" for name in names)
     lines.append(f"| all judged | {' | '.join(bases)} |")
-    for code in sorted({code for counts in corpora.values() for code in counts.flags}):
-        cells = [corpora[name].flags.get(code, Count()) for name in names]
+    for sign in sorted({sign for counts in corpora.values() for sign in counts.signs}, key=str):
+        cells = [corpora[name].signs.get(sign, Count()) for name in names]
         texts = (f"{cell.wrong} of {cell.questions}" if cell.questions else "" for cell in cells)
-        lines.append(f"| `{code}` | {' | '.join(texts)} |")
+        name = ", ".join(part for part in sign if part is not None)
+        lines.append(f"| {name} | {' | '.join(texts)} |")
     return "\n".join(lines)
 
 
@@ -239,7 +323,7 @@ def main() -> None:
         help="its name, a checkout, and lists of judged gold",
     )
     parser.add_argument("--ids", type=Path, help="BIRD's ids: bird_question_id and question_id")
-    parser.add_argument("--out", type=Path, help="write the table of these questions")
+    parser.add_argument("--out", type=Path, help="write the tables of these questions")
     arguments = parser.parse_args()
     records = read_jsonl(arguments.ids) if arguments.ids else ()
     ids = {record["bird_question_id"]: record["question_id"] for record in records}
@@ -248,13 +332,17 @@ def main() -> None:
         for name, run, *labels in arguments.corpus
         for each in read_judged(name, Path(run), [Path(label) for label in labels], ids)
     ]
-    if not any(each.is_wrong for each in judged):
+    if not any(each.wrong["sql"] for each in judged):
         parser.error("none of these questions was judged wrong: expected lists of judged gold")
-    corpora = count(judged)
-    print(f"{write_lists(judged)}\n\n{write_flags(corpora)}")
+    print(write_lists(judged), *(write_signs(judged, target) for target in TARGETS), sep="\n\n")
     if arguments.out:
-        table = {name: encode_counts(counts) for name, counts in sorted(corpora.items())}
-        write_json(arguments.out, table)
+        tables = {target: count(judged, target) for target in TARGETS}
+        corpora = sorted({name for table in tables.values() for name in table})
+        entries = {
+            name: {target: encode_counts(tables[target][name]) for target in TARGETS}
+            for name in corpora
+        }
+        write_json(arguments.out, entries)
 
 
 if __name__ == "__main__":

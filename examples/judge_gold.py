@@ -5,7 +5,7 @@
     dvc repro
 
 Any server that speaks the chat completions of OpenAI will do; a local one needs no key. Asked are
-the questions with the highest `gold_risk` about which nobody has given a verdict, from the table
+the questions with the highest `answer_risk` about which nobody has given a verdict, from the table
 that compare_questions writes. What already stands in the file of verdicts is not asked again, so
 that a run that was cut short goes on where it was. examples/judge_gold.j2 is what the model reads.
 """
@@ -31,7 +31,7 @@ from answerkey.base.records import decode_json, encode_json
 from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
-from answerkey.risk.gold_risk import list_signs
+from answerkey.risk.risks import list_signs
 from answerkey.risk.verdicts import MODEL, RIGHT, WRONG, read_verdict_file
 
 TEMPLATE = Path(__file__).with_suffix(".j2")
@@ -146,16 +146,16 @@ def choose_riskiest(interim: Path, count: int) -> list[Question]:
     open_questions = [
         question
         for question in read_joined(interim)
-        if question.gold_risk is not None
+        if question.answer_risk is not None
         and not judged.intersection(flag["code"] for flag in question.flags)
     ]
-    open_questions.sort(key=lambda question: (-question.gold_risk, question.question_id))
+    open_questions.sort(key=lambda question: (-question.answer_risk, question.question_id))
     return open_questions[:count]
 
 
 def list_doubts(question: Question) -> Iterator[dict[str, Any]]:
     """The flags of a question that may tell wrong gold, in words."""
-    signs = {sign.code for sign in list_signs(question.flags)}
+    signs = {sign.code for sign in list_signs(question.flags, ())}
     for flag in sort_flags(question.flags):
         code = flag["code"]
         if code in signs:
@@ -185,7 +185,7 @@ def write_prompt(question: Question, databases: Path, template: Path) -> str:
         evidence=question.evidence,
         gold_sql=question.gold_sql,
         gold_answer=shorten(question.gold_answer),
-        gold_risk=question.gold_risk,
+        answer_risk=question.answer_risk,
         flags=list(list_doubts(question)),
     )
 

@@ -25,8 +25,7 @@ from answerkey.base.records import (
     read_jsonl,
 )
 from answerkey.base.stage import run_stage
-from answerkey.english.question import Question
-from answerkey.probes.audit import audit_task, give_up, read_meanings, report_question
+from answerkey.probes.audit import audit_task, read_meanings, report_nothing
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
@@ -74,7 +73,7 @@ def main(params: Params) -> None:
     thresholds = params.audit_gold_answers
     limits = params.compute_gold_answers
     execution = params.execution
-    overdue = report_question(give_up(f"more than {limits.max_seconds} seconds"), Question(""))
+    overdue = report_nothing(f"more than {limits.max_seconds} seconds")
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
     run = QueryRun(AUDIT, audit_task, overdue)
     databases = len(read_database_hashes(DATABASES))

@@ -15,7 +15,7 @@ from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import JOINED, Question, make_joined_record
-from answerkey.risk.gold_risk import Assessment, read_risk_table
+from answerkey.risk.risks import Assessment, read_risks
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import decode_schema
@@ -25,8 +25,8 @@ def main(params: Params) -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
     bounds = params.compare_questions
-    table = read_risk_table(Path(bounds.flag_precision))
-    assessment = Assessment(table, read_verdicts(), min_gold_risk=bounds.min_gold_risk)
+    risks = read_risks(Path(bounds.flag_precision))
+    assessment = Assessment(risks, read_verdicts(), min_answer_risk=bounds.min_answer_risk)
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
@@ -43,7 +43,7 @@ def main(params: Params) -> None:
             found = [*found, overlap]
             overlaps[overlap.evidence["corpus"]] += 1
         question = assessment.assess(add_findings(question, found))
-        found = find_in_rollouts(question.pass_rate, gold_risk=question.gold_risk)
+        found = find_in_rollouts(question.pass_rate, answer_risk=question.answer_risk)
         solved.update(one.code for one in found)
         return add_findings(question, found)
 

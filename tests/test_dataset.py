@@ -78,7 +78,9 @@ def test_missing_file_is_an_error_with_its_path(interim, name):
 
 TERMS = {
     "flags": [],
-    "gold_risk": 0.1,
+    "answer_risk": 0.1,
+    "sql_risk": 0.2,
+    "repairs": [],
     "order_matters": True,
     "max_steps": 1_000_000,
     "rule": "strict",

@@ -11,7 +11,7 @@ import pytest
 
 from answerkey.base.reasons import Policy, Reason
 from answerkey.flags import FAMILIES, FLAGS, Flag
-from answerkey.risk.gold_risk import NO_SIGNS
+from answerkey.risk.risks import NO_SIGNS
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 

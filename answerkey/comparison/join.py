@@ -72,15 +72,15 @@ def _find_guarded(suite: Record) -> Record | None:
     )
 
 
-def find_in_rollouts(pass_rate: PassRate | None, *, gold_risk: float | None) -> list[Finding]:
+def find_in_rollouts(pass_rate: PassRate | None, *, answer_risk: float | None) -> list[Finding]:
     """The finding in the pass rate of a question: models always solve it, or never.
 
     >>> rate = {"total": 8, "database": 1, "suite": 0, "models": {}}
-    >>> find_in_rollouts(rate, gold_risk=0.7)[0].evidence
-    {'total': 8, 'database': 1, 'suite': 0, 'gold_risk': 0.7}
+    >>> find_in_rollouts(rate, answer_risk=0.7)[0].evidence
+    {'total': 8, 'database': 1, 'suite': 0, 'answer_risk': 0.7}
 
     A question that no rollout solves is hard, or its gold SQL is wrong: so the evidence has the
-    gold risk. One without rollouts has no finding.
+    answer risk. One without rollouts has no finding.
     """
     if pass_rate is None:
         return []
@@ -92,7 +92,7 @@ def find_in_rollouts(pass_rate: PassRate | None, *, gold_risk: float | None) -> 
     if counts["suite"] == counts["total"]:
         return [Finding("always_solved", counts)]
     if counts["suite"] == 0:
-        return [Finding("never_solved", {**counts, "gold_risk": gold_risk})]
+        return [Finding("never_solved", {**counts, "answer_risk": answer_risk})]
     return []
 
 

@@ -221,7 +221,7 @@ def make_metrics(counts: Counts) -> dict[str, object]:
         "excluded": {"total": total, **main, "other_reasons": total - sum(main.values())},
         "templates": counts["templates"],
         "mutation_score": {"database": scores["database"], "suite": scores["suite"]},
-        "at_risk": counts["flags"]["gold_risk"],
+        "at_risk": counts["flags"]["answer_risk"],
     }
 
 

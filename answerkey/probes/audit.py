@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from sqlglot.errors import SqlglotError
 
+from answerkey.alternatives.readings import list_readings
+from answerkey.alternatives.repairs import Gold, Tried, try_alternatives
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
@@ -19,7 +21,8 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import Outcome, Task
 from answerkey.sql.query_tree import TooComplexError, parse_sql
-from answerkey.sqlite.answers import answer_rows
+from answerkey.sqlite.answers import answer_rows, has_choice, read_order
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema
 
@@ -89,20 +92,43 @@ def audit_query(
         return give_up(_TOO_DEEP)
 
 
-def report_question(audit: QueryAudit, question: Question) -> dict[str, Any]:
+def report_question(audit: QueryAudit, question: Question, real: Executions) -> dict[str, Any]:
     """Return the audit of one question of a query, as its shard holds it: `flags`, a list of {code,
-    evidence}, with those of the query, and the query's `order_matters` and `accepted_rows`."""
-    findings = list(audit.findings)
-    if audit.inspection is not None and question.words:
-        try:
+    evidence}, with those of the query, its `order_matters` and `accepted_rows`, its `repairs`, and
+    `readings`: [rule, SQL] of those of the question that have gold's answer.
+
+    real: the question's database, where alternatives are tried.
+    """
+    inspection, findings = audit.inspection, list(audit.findings)
+    if inspection is None:
+        return _make_report(audit, Tried(findings, [], []))
+    try:
+        if question.words:
             for probe in QUESTION_PROBES:
-                findings += probe(audit.inspection, question)
-        except RecursionError:
-            return report_question(give_up(_TOO_DEEP), question)
+                findings += probe(inspection, question)
+        text = " ".join(filter(None, (question.text, question.evidence)))
+        readings = list_readings(inspection.tree, inspection.schema, text, real.find_rows)
+        accepted_rows = audit.accepted_rows if has_choice(audit.accepted_rows) else None
+        order = read_order(audit.order_matters, audit.accepted_rows)
+        gold = Gold(inspection.rows, order, accepted_rows)
+        return _make_report(audit, try_alternatives(findings, readings, gold, real))
+    except RecursionError:
+        return report_nothing(_TOO_DEEP)
+
+
+def report_nothing(why: str) -> dict[str, Any]:
+    """The report of a question whose query the probes could not look at."""
+    audit = give_up(why)
+    return _make_report(audit, Tried(audit.findings, [], []))
+
+
+def _make_report(audit: QueryAudit, tried: Tried) -> dict[str, Any]:
     return {
-        "flags": encode_findings(findings),
+        "flags": encode_findings(tried.findings),
         "order_matters": audit.order_matters,
         "accepted_rows": audit.accepted_rows,
+        "repairs": tried.repairs,
+        "readings": tried.readings,
     }
 
 
@@ -124,9 +150,12 @@ def audit_task(task: Task) -> list[Outcome]:
                 database, copy, gold_sql, decode_json(answer), schema=schema, thresholds=thresholds
             )
 
+        real = Executions(database)
+
         def report(query: tuple[str, str, str, str | None]) -> Outcome:
             gold_sql, answer, text, evidence = query
-            return report_question(audit(gold_sql, answer), Question(text, evidence, meanings))
+            question = Question(text, evidence, meanings)
+            return report_question(audit(gold_sql, answer), question, real)
 
         return task.map_queries(report)
 

@@ -53,7 +53,7 @@ def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
     line = sorted(
         (hash_value(record["question_id"]), record["question_id"], _list_codes(record), risk)
         for record in records
-        for risk in [record.get("gold_risk") or 0]
+        for risk in [record.get("answer_risk") or 0]
     )
     seen: Counter[str] = Counter()
     some = []
@@ -93,7 +93,7 @@ def make_page_row(
         "difficulty": question.difficulty,
         "answer_type": question.answer_type,
         "reason": record.get("reason"),
-        "risk": record.get("gold_risk"),
+        "risk": record.get("answer_risk"),
         "findings": findings,
         "sql": cut_text(question.gold_sql, most),
         "shown": show_sql(cut_text(question.gold_sql, most)),

@@ -12,12 +12,12 @@ class CompareQuestions:
     """Bounds from which on a question has a flag.
 
     min_similarity: of two texts that are nearly the same.
-    min_gold_risk: raises gold_risk.
+    min_answer_risk: raises answer_risk.
     min_mutation_score: a lower score of the test suite raises weak_answer.
     flag_precision: the file that says how often gold with each flag is wrong.
     """
 
     min_similarity: Ratio = 0.9
-    min_gold_risk: Ratio = 0.7
+    min_answer_risk: Ratio = 0.7
     min_mutation_score: Ratio = 0.5
     flag_precision: Text = "data/flag_precision.json"

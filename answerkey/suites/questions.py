@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.readings import list_readings
 from answerkey.alternatives.trees import Change, write_changes
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -31,28 +30,27 @@ GUESS = "guess"
 # Of a neighbor on the real database, which may be large. Where it takes more, it is not known to be
 # told from gold, and left to the variants.
 _MAX_STEPS = 500_000
-_MAX_STEPS_OF_READINGS = 2_000_000  # one that is not known holds back no variant
 
 
 class SuiteQuestion(NamedTuple):
     """What a suite is made from.
 
-    question_text: the question and its evidence.
     order: how far the order of rows counts on the real database.
     accepted_rows: the segments of every right answer there, if LIMIT cuts through a tie.
     takes_part: whether the rule accepts some of the rows: then there is no suite.
     other_sql: queries that are right, too.
+    readings: those of the question that have gold's answer on the real database.
     model_queries: what models answered, a query of each.
     """
 
     question_id: str
-    question_text: str
     gold_sql: str
     order: Order
     accepted_rows: Sequence[Any] | None = None
     takes_part: bool = False
     other_sql: tuple[str, ...] = ()
     model_queries: tuple[str, ...] = ()
+    readings: tuple[Change, ...] = ()
 
 
 def make_question(
@@ -62,13 +60,13 @@ def make_question(
     accepted_rows = audit["accepted_rows"]
     return SuiteQuestion(
         record["question_id"],
-        " ".join(filter(None, (record["question_text"], record.get("evidence")))),
         record["gold_sql"],
         read_order(audit["order_matters"], accepted_rows),
         accepted_rows if has_choice(accepted_rows) else None,
         record["source"].get("grading_method", "").startswith("subset"),
         tuple(record.get("other_sql", ())),
         tuple(model_queries),
+        tuple(Change(*reading) for reading in audit["readings"]),
     )
 
 
@@ -215,10 +213,8 @@ def read_questions(
             _sort_neighbors(queries[sql], real, schema, max_neighbors)
         query = queries[sql]
         is_right = partial(_gives, real, query)
-        means = list_readings(query.tree, schema, question.question_text, real.find_rows)
-        readings = [one for one in means if is_right(one.sql, _MAX_STEPS_OF_READINGS)]
         voters = tuple(sql for sql in question.model_queries if is_right(sql, _MAX_STEPS))
-        asked.append(Asked(question._replace(model_queries=voters), query, readings))
+        asked.append(Asked(question._replace(model_queries=voters), query, list(question.readings)))
     return asked
 
 

@@ -203,14 +203,14 @@ def test_pass_rate_of_no_question_is_an_error_that_names_it(interim):
         ((4, 4, 4), "always_solved", {}),
         ((4, 4, 3), None, {}),
         ((4, 1, 1), None, {}),
-        ((4, 4, 0), "never_solved", {"gold_risk": 0.6}),
+        ((4, 4, 0), "never_solved", {"answer_risk": 0.6}),
     ],
 )
 def test_all_rollouts_or_none_raise_a_flag(counts, flag, more):
     evidence = dict(zip(("total", "database", "suite"), counts, strict=True))
-    found = find_in_rollouts({**evidence, "models": {}}, gold_risk=0.6)
+    found = find_in_rollouts({**evidence, "models": {}}, answer_risk=0.6)
     assert found == ([] if flag is None else [Finding(flag, evidence | more)])
-    assert find_in_rollouts(None, gold_risk=0.6) == []
+    assert find_in_rollouts(None, answer_risk=0.6) == []
 
 
 def test_agreement_of_models_is_a_flag_and_no_pass_rate(interim):

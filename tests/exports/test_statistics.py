@@ -74,7 +74,7 @@ def test_counts_are_of_the_selected_questions_and_in_order(rows):
 
 
 def test_metrics_are_the_counts_that_one_tunes_by():
-    assert make_metrics(make_counts(ROWS, {"gold_risk": 2}, SUMMARY, SCORES)) == {
+    assert make_metrics(make_counts(ROWS, {"answer_risk": 2}, SUMMARY, SCORES)) == {
         "loaded": 6,
         "usable": 4,
         "selected": 3,

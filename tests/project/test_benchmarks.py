@@ -160,7 +160,7 @@ def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None
         database = f"{name}{number // len(asked)}"
         known = {"question_id": f"{database}_{number}", "database_name": database, "split": split}
         text = {"question_text": f"Question  {number}?", "gold_sql": f"SELECT {number}"}
-        of_stages = {"answer_type": "integer", "hardness": "easy", "flags": flags}
+        of_stages = {"answer_type": "integer", "hardness": "easy", "flags": flags, "repairs": []}
         questions.append({**known, **text, **of_stages})
         if crossed in flags or name == "c":
             reason = "cross_join" if crossed in flags else "tie_at_limit"
@@ -179,14 +179,17 @@ def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None
     out = tmp_path / "table.json"
     command = ("python", "benchmarks/gold_flags.py", "--corpus", "spider", tmp_path, *paths)
     printed = run(ROOT, *map(str, command), "--out", str(out)).stdout
-    lists = [line.split(" | ") for line in printed.splitlines()[2:4]]
-    assert [row[:3] for row in lists] == [
-        ["| judge", "8 of 16", "1.00"],
-        ["| experts", "4 of 8", "1.00"],
+    lists = [line.split(" | ") for line in printed.splitlines()[2:6]]
+    assert [row[:4] for row in lists] == [
+        [f"| {name}", target, wrong, "1.00"]
+        for name, wrong in (("judge", "8 of 16"), ("experts", "4 of 8"))
+        for target in ("answers", "sql")
     ]
-    assert [row[-2:] for row in lists] == [["8 of 8", "0.0% |"], ["4 of 4", "0.0% |"]]
-    assert "| `cross_join` | 12 of 12 |" in printed
-    assert "| `tie_at_limit` | 0 of 8 |" in printed
+    assert [row[-2:] for row in lists[::2]] == [["8 of 8", "0.0% |"], ["4 of 4", "0.0% |"]]
+    assert printed.count("| cross_join | 12 of 12 |") == 2
+    assert "| tie_at_limit | 0 of 8 |" in printed
     counted = json.loads(out.read_text(encoding="utf-8"))["spider"]
-    assert (counted["questions"], counted["wrong"]) == (24, 12)
-    assert counted["flags"]["latent_tie"]["kinds"] == {"text": {"questions": 4, "wrong": 4}}
+    for table in counted.values():
+        assert (table["questions"], table["wrong"]) == (24, 12)
+        (case,) = table["flags"]["latent_tie"]["cases"]
+        assert case == {"kind": "text", "answers": None, "questions": 4, "wrong": 4}

@@ -221,7 +221,7 @@ def test_riskiest_questions_are_asked_and_what_is_said_becomes_flags(
     monkeypatch.chdir(world.folder)
     world.run("compare_questions")
     flags = {
-        record["question_text"]: (record["gold_risk"], record["flags"][-1]["code"])
+        record["question_text"]: (record["answer_risk"], record["flags"][-1]["code"])
         for record in world.lines("data/interim/joined.jsonl")[:2]
     }
     assert flags == {

@@ -27,7 +27,7 @@ from answerkey.evaluation.predictions import Dataset, index, read_predictions
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import _read_journal
 from answerkey.exports.prompts import read_links
-from answerkey.risk.gold_risk import read_risk_table
+from answerkey.risk.risks import read_risks
 from answerkey.risk.verdicts import FIELDS, read_verdicts
 from answerkey.scoring.rules import RULES, read_rule
 from answerkey.sections.corpora import Download
@@ -107,7 +107,7 @@ JSON_READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
         ("question_id", "db_id", "question", "sql", "a_wrong", "reason"),
     ),
     "links.json": (read_links, ("a",)),
-    "flag_precision.json": (read_risk_table, ("questions", "wrong", "hardness", "flags", "kinds")),
+    "flag_precision.json": (read_risks, ("questions", "wrong", "hardness", "flags", "kinds")),
     "manifest.json": (read_manifest, ("databases", "unreadable")),
     "verdicts.jsonl": (lambda path: read_verdicts(path.parent), FIELDS),
     "rollouts.jsonl": (lambda path: read_rollouts(path.parent), SAMPLES),

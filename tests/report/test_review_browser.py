@@ -35,7 +35,7 @@ def risky(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("audit.jsonl", "excluded.jsonl"):
         path = folder / "data/questions" / name
         records = [
-            record | {"gold_risk": RISKS.get(record["question_id"], 0.1)}
+            record | {"answer_risk": RISKS.get(record["question_id"], 0.1)}
             for record in read_jsonl(path)
         ]
         for record in records:

@@ -165,10 +165,10 @@ class World:
         """Give the project a table by which one question of ten is wrong, and of 98 that have a
         flag so many."""
         flags = {
-            flag: {"questions": 98, "wrong": count, "kinds": {}} for flag, count in wrong.items()
+            flag: {"questions": 98, "wrong": count, "cases": []} for flag, count in wrong.items()
         }
         counts = {"questions": 1000, "wrong": 100, "hardness": {}, "flags": flags}
-        table = {"judged": counts}
+        table = {"judged": {"answers": counts, "sql": counts}}
         (self.folder / "flag_precision.json").write_text(json.dumps(table), encoding="utf-8")
 
     def write_database(self, db_id: str, sql: str) -> None:

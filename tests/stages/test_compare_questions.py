@@ -132,18 +132,18 @@ def test_questions_of_held_out_sets_are_flagged(
     assert "7 overlap with held-out sets (public 7)\n" in capsys.readouterr().err
 
 
-FIRST = ("How long was the first voyage?", "SELECT days FROM voyage ORDER BY year LIMIT 1")
+FIRST = ("How long is a voyage?", "SELECT avg(days) FROM voyage ORDER BY year")
 BOOK = "SELECT pages FROM book WHERE title = 'Ice'"
-LAST = ("Which ship sailed last?", "SELECT ship_id FROM voyage ORDER BY year DESC LIMIT 1")
+LAST = ("When is a voyage?", "SELECT avg(year) FROM voyage ORDER BY year DESC")
 
 
 @pytest.fixture
 def risky(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Two questions of the product whose LIMIT only happens to cut no tie."""
+    """Two questions of the product whose ORDER BY sorts a single row."""
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
-    world.write_flag_precision({"latent_tie": 80})
-    world.change("select_questions.policies.latent_tie", "exclude")
+    world.write_flag_precision({"order_without_effect": 80})
+    world.change("select_questions.policies.order_without_effect", "exclude")
     for flag in ("latent_ambiguity", "weak_answer"):
         world.change(f"select_questions.policies.{flag}", "off")
     world.drop_targets()
@@ -164,7 +164,7 @@ def read_risks(world: World, name: str) -> dict[str, tuple[float, list[str]]]:
     """Risk and flags of the two questions in a sidecar of the product, by their number."""
     return {
         record["question_id"][-1]: (
-            record["gold_risk"],
+            record["answer_risk"],
             [flag["code"] for flag in record["flags"] if flag["code"] not in SHARED],
         )
         for record in world.lines(f"data/questions/{name}.jsonl")
@@ -177,15 +177,15 @@ def test_risk_and_verdicts_reach_the_product(
 ) -> None:
     write_verdict(risky, "right")
     risky.run_to("export_dataset")
-    assert read_risks(risky, "audit") == {"0": (0.0, ["latent_tie", "judged_right"])}
-    assert read_risks(risky, "excluded") == {"1": (0.802, ["latent_tie", "gold_risk"])}
+    assert read_risks(risky, "audit") == {"0": (0.0, ["order_without_effect", "judged_right"])}
+    assert read_risks(risky, "excluded") == {"1": (0.75, ["order_without_effect", "answer_risk"])}
     said = capsys.readouterr().err
-    assert "compare_questions: 1 question with a gold risk of 0.7 or more\n" in said
+    assert "compare_questions: 1 question with an answer risk of 0.7 or more\n" in said
     assert "compare_questions: 1 verdict, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
     found = read_risks(risky, "excluded")
-    assert found["0"] == (1.0, ["latent_tie", "judged_wrong"])
+    assert found["0"] == (1.0, ["order_without_effect", "judged_wrong"])
     write_verdict(risky, "right", "SELECT 2")
     risky.run_from("compare_questions")
     assert read_risks(risky, "excluded")["0"] == found["1"]
@@ -194,15 +194,15 @@ def test_risk_and_verdicts_reach_the_product(
 
 @pytest.mark.slow
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
-    risky.change("select_questions.policies.latent_tie", "flag")
-    risky.change("select_questions.policies.gold_risk", "flag")
+    risky.change("select_questions.policies.order_without_effect", "flag")
+    risky.change("select_questions.policies.answer_risk", "flag")
     risky.run_to("export_dataset")
     assert read_risks(risky, "audit").keys() == {"0", "1"}
     assert risky.json("metrics/dataset.json")["at_risk"] == 2
-    risky.change("select_questions.policies.gold_risk", "exclude")
+    risky.change("select_questions.policies.answer_risk", "exclude")
     risky.run_from("select_questions")
     reasons = [record["reason"] for record in risky.lines("data/questions/excluded.jsonl")]
-    assert reasons == ["gold_risk", "gold_risk"]
-    risky.change("compare_questions.min_gold_risk", 0.9)
+    assert reasons == ["answer_risk", "answer_risk"]
+    risky.change("compare_questions.min_answer_risk", 0.9)
     risky.run_from("compare_questions")
-    assert read_risks(risky, "audit")["1"] == (0.802, ["latent_tie"])
+    assert read_risks(risky, "audit")["1"] == (0.75, ["order_without_effect"])

@@ -124,7 +124,7 @@ def show(record: dict, **known: object) -> dict:
 
 def test_row_holds_other_accepted_answers_and_what_models_agree_on():
     agreed = {"models": 11, "of": 20, "sql": "SELECT b"}
-    record = {"flags": [{"code": "models_agree_otherwise", "evidence": agreed}], "gold_risk": 0.5}
+    record = {"flags": [{"code": "models_agree_otherwise", "evidence": agreed}], "answer_risk": 0.5}
     row = show(record, other_answers=[{"sql": "SELECT 7", "answer": 7}])
     assert row["others"] == [
         {"shown": ["kSELECT", "  ", "n7"], "answer": {"rows": [[7]], "count": 1}}
@@ -206,12 +206,12 @@ def make_sidecars(sizes: dict[str, int]) -> list[dict]:
 def test_sample_has_its_size_some_of_every_code_and_a_tenth_of_the_highest_risk():
     records = make_sidecars({"": 5000, "not_selected": 900, "blob": 40, "sql_error": 1})
     for number, record in enumerate(records):
-        record["gold_risk"] = number / 10_000 if number % 2 else None
+        record["answer_risk"] = number / 10_000 if number % 2 else None
     chosen = choose_ids(records, max_rows=400)
     assert len(chosen) == 400
     assert "sql_error_0" in chosen
     assert sum(question_id.startswith("blob") for question_id in chosen) >= 2
-    risks = sorted((record["gold_risk"] or 0, record["question_id"]) for record in records)
+    risks = sorted((record["answer_risk"] or 0, record["question_id"]) for record in records)
     assert chosen > {question_id for _, question_id in risks[-40:]}
 
 

@@ -180,8 +180,8 @@ def test_pass_rates_make_flags_difficulties_and_a_sidecar(world, capsys):
     joined = {r["question_id"]: r for r in world.lines("data/interim/joined.jsonl")}
     flags = {name: joined[name]["flags"][-1:] for name in (SECOND, THIRD)}
     assert flags[SECOND] == [{"code": "always_solved", "evidence": count(2, 2)}]
-    risk = joined[THIRD]["gold_risk"]
-    evidence = {**count(2, 0), "gold_risk": risk}
+    risk = joined[THIRD]["answer_risk"]
+    evidence = {**count(2, 0), "answer_risk": risk}
     assert flags[THIRD] == [{"code": "never_solved", "evidence": evidence}]
     levels = {
         r["question_id"]: r["difficulty"] for r in world.lines("data/interim/difficulty.jsonl")

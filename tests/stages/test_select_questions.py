@@ -157,7 +157,9 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
         "reason": "sql_error",
         "detail": "no such column: wage",
         "flags": [],
-        "gold_risk": None,
+        "answer_risk": None,
+        "sql_risk": None,
+        "repairs": None,
         "question_text": text,
         "gold_sql": sql,
     }
@@ -172,7 +174,9 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
     assert list(audit) == [
         "question_id",
         "flags",
-        "gold_risk",
+        "answer_risk",
+        "sql_risk",
+        "repairs",
         "order_matters",
         "max_steps",
         "rule",

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.alternatives.readings import list_readings
+from answerkey.alternatives.repairs import Gold, try_alternatives
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
@@ -52,14 +54,25 @@ def make(
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
     asked = []
-    for place, (text, gold) in enumerate(questions):
-        counts = "ORDER BY" in gold if order is None else order
-        asked.append(
-            SuiteQuestion(
-                *(f"q{place}", text, gold, counts, accepted_rows, takes_part),
-                model_queries=model_queries,
+    with GuardedDatabase(path, Limits(max_steps=10**6)) as database:
+        real = Executions(database)
+        for number, (text, gold_sql) in enumerate(questions):
+            gold_order = "ORDER BY" in gold_sql if order is None else order
+            rows = real.find_rows(gold_sql)
+            readings = list_readings(parse_sql(gold_sql), schema, text, real.find_rows)
+            gold = Gold(rows or [], gold_order, accepted_rows)
+            tried = try_alternatives([], readings if rows is not None else [], gold, real)
+            asked.append(
+                SuiteQuestion(
+                    f"q{number}",
+                    gold_sql,
+                    gold_order,
+                    accepted_rows,
+                    takes_part,
+                    model_queries=model_queries,
+                    readings=tuple(tried.readings),
+                )
             )
-        )
     made = make_suites(
         path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
     )
@@ -163,11 +176,10 @@ def test_question_with_several_right_answers_has_a_suite_of_databases_that_leave
 
 
 def test_neighbor_that_gives_another_right_answer_is_left_to_the_suite(tmp_path):
-    question = "Which ship is the heaviest?", HEAVIEST
     path = make_database(tmp_path / "tie.sqlite", TIE)
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
-    asked = SuiteQuestion("q", *question, order=True, accepted_rows=TIED)
+    asked = SuiteQuestion("q", HEAVIEST, order=True, accepted_rows=TIED)
     with GuardedDatabase(path, Limits()) as database:
         (one,) = read_questions([asked], Executions(database), schema, max_neighbors=60)
         (strict,) = read_questions(

@@ -1,4 +1,4 @@
-"""Gold risk: what hardness and flags say together, the flag that follows, and verdicts."""
+"""The two risks: what hardness and signs say together, the flag that follows, and verdicts."""
 
 from __future__ import annotations
 
@@ -9,40 +9,47 @@ import pytest
 from answerkey.base.errors import InputError
 from answerkey.base.records import write_json
 from answerkey.dataset import Question
-from answerkey.risk.gold_risk import (
+from answerkey.risk.risks import (
     NO_SIGNS,
     Assessment,
     Count,
     Counts,
     Risk,
+    Risks,
     RiskTable,
     Sign,
     list_signs,
-    read_risk_table,
+    read_risks,
 )
 from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 from tests.shared.paths import FLAG_PRECISION
 
-CROSS, TIE = Sign("cross_join", None), Sign("latent_tie", None)
+CROSS, TIE = Sign("cross_join"), Sign("latent_tie")
+DATE = Sign("date_text_order")
 SURE, DOUBTFUL = Sign("negation_mismatch", "never"), Sign("negation_mismatch", "not")
 MODELS = Sign("models_agree_otherwise", "most")
 
 
 def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
-    flags = {
-        "cross_join": Count(98, 80),
-        "latent_tie": Count(98, 20),
-        "boolean_answer": Count(96, 1),
-        "negation_mismatch": Count(96, 50),
-        "date_text_order": Count(1, 1),
-        "models_agree_otherwise": Count(98, 60),
+    signs = {
+        CROSS: Count(98, 80),
+        TIE: Count(98, 20),
+        Sign("boolean_answer"): Count(96, 1),
+        Sign("negation_mismatch"): Count(96, 50),
+        SURE: Count(40, 38),
+        DOUBTFUL: Count(56, 12),
+        DATE: Count(1, 1),
+        Sign("models_agree_otherwise"): Count(98, 60),
+        MODELS: Count(40, 38),
     }
-    kinds = {SURE: Count(40, 38), DOUBTFUL: Count(56, 12), MODELS: Count(40, 38)}
-    return Counts(Count(1000, wrong), dict(hardness), flags, kinds)
+    return Counts(Count(1000, wrong), dict(hardness), signs)
 
 
-TABLE = RiskTable({"spider": make_counts()})
+# Two corpora have seen the same, so that no sign rests on one.
+BIRD = make_counts()
+del BIRD.signs[DATE]
+TABLE = RiskTable({"spider": make_counts(), "bird": BIRD})
 
 
 def estimate(*signs: Sign, hardness: str | None = None, corpus: str = "mine") -> Risk:
@@ -52,8 +59,8 @@ def estimate(*signs: Sign, hardness: str | None = None, corpus: str = "mine") ->
 def test_question_has_the_base_rate_or_the_risk_that_was_measured_of_its_sign():
     found = estimate()
     assert (found.risk, found.base, found.signs) == (0.1, pytest.approx(0.1), [])
-    assert estimate(CROSS).risk == pytest.approx(0.802, abs=1e-4)  # (80 + 2 * 0.1) / 100
-    assert estimate(TIE).risk == pytest.approx(0.202, abs=1e-4)
+    assert estimate(CROSS).risk == pytest.approx(0.8091, abs=1e-4)  # (160 + 2 * 0.1) / 198
+    assert estimate(TIE).risk == pytest.approx(0.203, abs=1e-4)
 
 
 def test_of_several_signs_of_a_query_the_strongest_counts():
@@ -67,18 +74,34 @@ def test_agreement_of_models_counts_beside_the_signs_of_the_query():
 
 def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
     unknown = estimate(Sign("negation_mismatch", "nobody")).risk
-    assert unknown == estimate(Sign("negation_mismatch", None)).risk
+    assert unknown == estimate(Sign("negation_mismatch")).risk
     assert estimate(DOUBTFUL).risk < unknown < estimate(SURE).risk
 
 
 def test_flag_that_was_seen_once_stays_near_the_base():
-    assert 0.1 < estimate(Sign("date_text_order", None)).risk < 0.5
+    assert 0.1 < estimate(DATE).risk < 0.5
 
 
 @pytest.mark.parametrize("code", ["boolean_answer", "never_seen"])
 def test_flag_that_is_seldom_right_or_was_never_measured_counts_nothing(code):
-    assert estimate(Sign(code, None)) == estimate()
-    assert estimate(Sign(code, None), CROSS) == estimate(CROSS)
+    assert estimate(Sign(code)) == estimate()
+    assert estimate(Sign(code), CROSS) == estimate(CROSS)
+
+
+def test_sign_that_one_corpus_alone_has_seen_is_drawn_to_the_base_in_others():
+    table = RiskTable({"spider": make_counts(), "bird": Counts(Count(100, 10), {}, {})})
+    assert table.estimate("spider", None, [CROSS]).risk > table.estimate("mine", None, [CROSS]).risk
+    assert table.estimate("mine", None, [CROSS]).risk < estimate(CROSS).risk
+
+
+def test_sign_that_fails_in_one_corpus_decides_in_none():
+    few, many = ({CROSS: Count(size, size // 5)} for size in (4, 10))
+    for signs, decides in ((few, True), (many, False)):
+        table = RiskTable({"spider": make_counts(), "defog": Counts(Count(100, 10), {}, signs)})
+        for corpus in ("spider", "defog", "mine"):
+            assert [each.decides for each in table.estimate(corpus, None, [CROSS]).signs] == [
+                decides
+            ]
 
 
 def test_harder_queries_have_a_higher_base():
@@ -90,7 +113,7 @@ def test_harder_queries_have_a_higher_base():
 
 
 def test_corpus_that_was_judged_has_its_own_base_and_its_own_signs():
-    bird = Counts(Count(200, 80), {}, {"latent_tie": Count(100, 95)})
+    bird = Counts(Count(200, 80), {}, {TIE: Count(100, 95)})
     table = RiskTable({"spider": make_counts(), "bird": bird})
     assert table.estimate("bird", None, []).risk == 0.4
     assert table.estimate("spider", None, []).risk == 0.1
@@ -101,45 +124,77 @@ def test_corpus_that_was_judged_has_its_own_base_and_its_own_signs():
 
 
 def test_evidence_names_base_and_signs_by_strength():
-    evidence = estimate(TIE, Sign("boolean_answer", None), SURE, CROSS).describe()
-    assert (evidence["base"], len(evidence["flags"])) == (0.1, 3)
-    assert evidence["flags"][0]["kind"] == "never"
-    assert evidence["flags"][1:] == [
-        {"code": "cross_join", "precision": 0.802},
-        {"code": "latent_tie", "precision": 0.202},
+    evidence = estimate(TIE, Sign("boolean_answer"), SURE, CROSS).describe()
+    assert (evidence["base"], len(evidence["signs"])) == (0.1, 3)
+    assert evidence["signs"][0]["kind"] == "never"
+    assert evidence["signs"][1:] == [
+        {"code": "cross_join", "precision": 0.8091},
+        {"code": "latent_tie", "precision": 0.203},
     ]
 
 
 def test_sign_is_a_flag_that_speaks_of_its_query_with_the_kind_of_its_evidence():
     flags = [{"code": "cross_join", "evidence": {}}]
     flags += [{"code": code, "evidence": {"kind": "x"}} for code in ("latent_tie", *NO_SIGNS)]
-    assert list_signs(flags * 2) == [CROSS, Sign("latent_tie", "x")]
+    assert list_signs(flags * 2, []) == [CROSS, Sign("latent_tie", "x")]
+
+
+def test_reading_that_answers_otherwise_is_a_sign_unless_a_flag_names_it():
+    evidence = {"kind": "each", "repair": "with_zero_counts", "answers": "other"}
+    flags = [{"code": "zero_count_dropped", "evidence": evidence}]
+    repairs = [
+        {"rule": "with_zero_counts", "answers": "other"},
+        {"rule": "any_case", "answers": "other"},
+        {"rule": "members_by_key", "answers": "same"},
+    ]
+    assert list_signs(flags, repairs) == [
+        Sign("zero_count_dropped", "each", "other"),
+        Sign("reading", "any_case", "other"),
+    ]
+
+
+def test_repair_with_golds_rows_says_nothing_of_the_answer():
+    same, other = (Sign("cross_join", None, answers) for answers in ("same", "other"))
+    signs = {CROSS: Count(98, 80), same: Count(49, 40), other: Count(49, 40)}
+    table = RiskTable({"spider": Counts(Count(1000, 100), {}, signs)})
+    risks = Risks(table, table)
+    assert risks.estimate_answer("spider", None, [same]).risk == 0.1
+    assert risks.estimate_sql("spider", None, [same]).risk > 0.5
+    assert risks.estimate_answer("spider", None, [other]).risk > 0.5
 
 
 def of_corpus(**entries: Any) -> dict[str, Any]:
-    return {"spider": {"questions": 5, "wrong": 1, "hardness": {}, "flags": {}} | entries}
+    table = {"questions": 5, "wrong": 1, "hardness": {}, "flags": {}} | entries
+    return {"spider": {"answers": table, "sql": table}}
 
 
-def test_table_has_counts_by_hardness_flag_and_kind(tmp_path):
+def test_tables_have_counts_by_hardness_flag_and_case(tmp_path):
     path = tmp_path / "table.json"
-    tie = {"questions": 4, "wrong": 2, "kinds": {"text": {"questions": 3, "wrong": 1}}}
+    case = {"kind": "text", "answers": None, "questions": 3, "wrong": 1}
+    tie = {"questions": 4, "wrong": 2, "cases": [case]}
     hardness = {"easy": {"questions": 5, "wrong": 1}}
     write_json(path, of_corpus(hardness=hardness, flags={"latent_tie": tie}))
-    assert read_risk_table(path).corpora == {
-        "spider": Counts(
-            Count(5, 1),
-            {"easy": Count(5, 1)},
-            {"latent_tie": Count(4, 2)},
-            {Sign("latent_tie", "text"): Count(3, 1)},
+    for table in read_risks(path):
+        assert table.corpora == {
+            "spider": Counts(
+                Count(5, 1),
+                {"easy": Count(5, 1)},
+                {TIE: Count(4, 2), Sign("latent_tie", "text"): Count(3, 1)},
+            )
+        }
+
+
+def test_tables_of_the_project_rank_what_doubts_gold_above_the_base():
+    risks = read_risks(FLAG_PRECISION)
+    for table in risks:
+        assert {"bird", "spider"} <= set(table.corpora)
+        doubt = Sign("projection_mismatch")
+        easy, bird, doubted = (
+            table.estimate(corpus, "easy", signs).risk
+            for corpus, signs in (("spider", []), ("bird", []), ("spider", [doubt]))
         )
-    }
-
-
-def test_table_of_the_project_ranks_what_doubts_gold_above_the_base():
-    table = read_risk_table(FLAG_PRECISION)
-    assert set(table.corpora) == {"bird", "spider"}
-    assert table.estimate("bird", "easy", []).risk > table.estimate("spider", "easy", []).risk
-    assert table.estimate("spider", "easy", [Sign("projection_mismatch", None)]).risk > 0.5
+        assert easy < bird
+        assert doubted > 0.5
 
 
 @pytest.mark.parametrize(
@@ -158,27 +213,28 @@ def test_file_that_is_no_table_is_named(tmp_path, values):
     path = tmp_path / "table.json"
     write_json(path, values)
     with pytest.raises(InputError, match=r"table.json: expected what benchmarks/gold_flags.py wri"):
-        read_risk_table(path)
+        read_risks(path)
 
 
 def test_missing_table_says_which_param_names_it(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"compare_questions\.flag_precision"):
-        read_risk_table(tmp_path / "table.json")
+        read_risks(tmp_path / "table.json")
 
 
 # The flag and the verdict
 
 
-ONE_SIGN = RiskTable({"spider": Counts(Count(1000, 100), {}, {"cross_join": Count(98, 80)})})
+ONE_SIGN = RiskTable({"x": Counts(Count(1000, 100), {}, {CROSS: Count(98, 80)})})
+RISKS = Risks(ONE_SIGN, ONE_SIGN)
 CROSS_FLAG = {"code": "cross_join", "evidence": {}}
 PARAPHRASE = {"code": "paraphrase_of", "evidence": {}}
 
 
 def assess(
-    question: Question, *verdicts: Verdict, min_gold_risk: float = 0.5
+    question: Question, *verdicts: Verdict, min_answer_risk: float = 0.5
 ) -> tuple[Question, list[str]]:
     """The assessed question, and the lines of the log."""
-    assessment = Assessment(ONE_SIGN, verdicts, min_gold_risk=min_gold_risk)
+    assessment = Assessment(RISKS, verdicts, min_answer_risk=min_answer_risk)
     return assessment.assess(question), assessment.describe()
 
 
@@ -200,38 +256,41 @@ def codes(question: Question) -> list[str]:
 
 def test_risk_from_the_threshold_on_is_a_flag():
     question = ask(flags=[CROSS_FLAG, PARAPHRASE])
-    found, lines = assess(question, min_gold_risk=0.802)
-    assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "paraphrase_of", "gold_risk"])
-    signs = [{"code": "cross_join", "precision": 0.802}]
-    assert found.flags[-1]["evidence"] == {"risk": 0.802, "base": 0.1, "flags": signs}
-    assert lines == ["1 question with a gold risk of 0.802 or more"]
-    below, _ = assess(question, min_gold_risk=0.803)
-    assert (below.gold_risk, below.flags) == (0.802, question.flags)
+    found, lines = assess(question, min_answer_risk=0.813)
+    assert (found.answer_risk, codes(found)) == (
+        0.813,
+        ["cross_join", "paraphrase_of", "answer_risk"],
+    )
+    signs = [{"code": "cross_join", "precision": 0.813}]
+    assert found.flags[-1]["evidence"] == {"risk": 0.813, "base": 0.1, "signs": signs}
+    assert lines == ["1 question with an answer risk of 0.813 or more"]
+    below, _ = assess(question, min_answer_risk=0.814)
+    assert (below.answer_risk, below.flags) == (0.813, question.flags)
 
 
 def test_high_risk_without_a_strong_sign_is_no_flag():
-    bird = Counts(Count(100, 80), {}, {"cross_join": Count(98, 80)})
-    assessment = Assessment(RiskTable({"bird": bird}), [], min_gold_risk=0.5)
+    bird = Counts(Count(100, 80), {}, {CROSS: Count(98, 80)})
+    assessment = Assessment(Risks(*[RiskTable({"bird": bird})] * 2), [], min_answer_risk=0.5)
     found = assessment.assess(ask(flags=[CROSS_FLAG]))
-    assert (found.gold_risk > 0.8, codes(found)) == (True, ["cross_join"])
+    assert (found.answer_risk > 0.8, codes(found)) == (True, ["cross_join"])
 
 
 def test_question_without_answer_has_no_risk_and_no_flags():
     found, _ = assess(ask(answer_type=None), judge("wrong"))
-    assert (found.gold_risk, found.flags) == (None, [])
+    assert (found.answer_risk, found.flags) == (None, [])
 
 
 @pytest.mark.parametrize(("verdict", "risk"), [("right", 0.0), ("wrong", 1.0)])
 def test_verdict_goes_before_what_flags_say(verdict, risk):
     found, lines = assess(ask(flags=[CROSS_FLAG]), judge(verdict))
-    assert (found.gold_risk, codes(found)) == (risk, ["cross_join", f"judged_{verdict}"])
+    assert (found.answer_risk, codes(found)) == (risk, ["cross_join", f"judged_{verdict}"])
     assert found.flags[1]["evidence"]["source"] == "person:kim"
     assert lines[1:] == ["1 verdict, 0 verdicts of other databases"]
 
 
 def test_verdict_about_other_gold_is_void_and_said_so():
     found, lines = assess(ask(flags=[CROSS_FLAG]), judge("right", "SELECT 2"))
-    assert (found.gold_risk, codes(found)) == (0.802, ["cross_join", "gold_risk"])
+    assert (found.answer_risk, codes(found)) == (0.813, ["cross_join", "answer_risk"])
     assert lines[1:] == [
         "0 verdicts, 0 verdicts of other databases",
         "1 void verdict, of texts and gold SQL that no question has now: data/verdicts/kim.jsonl:1",

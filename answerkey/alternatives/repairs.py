@@ -1,0 +1,140 @@
+"""Repairs and readings on the real database: what another query answers there, beside gold.
+
+A doubt is worth what its query answers: where it has gold's rows, the answer stands whatever gold
+SQL says; where it has others, one of the two is not what the question asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
+
+from answerkey.alternatives.shown import show_rows
+from answerkey.alternatives.trees import Change
+from answerkey.base.records import Finding
+from answerkey.sqlite.answers import Order
+from answerkey.sqlite.executions import Executions, are_same
+from answerkey.sqlite.guard import Row, Value
+
+MAX_STEPS = 2_000_000  # of an alternative: one that takes more says nothing
+
+# The readings that repair what a flag doubts.
+READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "group_by_non_key": ("grouped_by_key",),
+        "zero_count_dropped": ("with_zero_counts",),
+        "join_fan_out": ("counted_once", "each_thing_once", "distinct_values"),
+        "join_repeats_rows": ("each_thing_once", "distinct_rows"),
+        "set_operation_on_non_key": ("members_by_key",),
+    }
+)
+
+# What the repair of a finding would answer, where nobody has written it, by the kind of evidence.
+ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingProxyType(
+    {
+        ("join_fan_out", "counted"): "other",
+        ("join_fan_out", "referred"): "other",
+        ("join_fan_out", "added"): "other",
+        ("join_fan_out", "possible"): "same",
+        ("zero_count_dropped", "each"): "other",
+        ("zero_count_dropped", "fewest"): "other",
+        ("zero_count_dropped", "at_most"): "other",
+        ("zero_count_dropped", "possible"): "same",
+        ("latent_tie", "often"): "same",
+        ("latent_tie", "seldom"): "same",
+    }
+)
+
+
+class Repair(TypedDict):
+    """Another query, and what it answers on the real database.
+
+    rule: the reading, or the flag, that wrote it.
+    answers: whether its rows are gold's, as the question is scored.
+    gold_rows, repair_rows: the first rows that the other side lacks; only where they differ.
+    """
+
+    rule: str
+    sql: str
+    answers: Literal["same", "other"]
+    gold_rows: NotRequired[list[list[Value]]]
+    repair_rows: NotRequired[list[list[Value]]]
+
+
+class Gold(NamedTuple):
+    """What is compared with: gold's rows, how far their order counts, and the segments of every
+    right answer if its LIMIT cuts through a tie."""
+
+    rows: list[Row]
+    order: Order
+    accepted_rows: Sequence[Any] | None = None
+
+
+def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | None:
+    """What a query answers beside gold; None where it fails, or takes too much to say."""
+    rows = real.find_rows(sql, max_steps=MAX_STEPS)
+    if rows is None:
+        return None
+    if are_same(gold.rows, rows, ordered=gold.order, accepted_rows=gold.accepted_rows):
+        return {"rule": rule, "sql": sql, "answers": "same"}
+    shown = show_rows(gold.rows, rows), show_rows(rows, gold.rows)
+    return {
+        "rule": rule,
+        "sql": sql,
+        "answers": "other",
+        "gold_rows": shown[0],
+        "repair_rows": shown[1],
+    }
+
+
+class Tried(NamedTuple):
+    """What alternatives answer beside gold.
+
+    findings: each with the name of its repair, and what that answers, if it has one.
+    repairs: those of findings, and the readings that answer otherwise.
+    readings: those that have gold's rows.
+    """
+
+    findings: list[Finding]
+    repairs: list[Repair]
+    readings: list[Change]
+
+
+def try_alternatives(
+    findings: Iterable[Finding], readings: Iterable[Change], gold: Gold, real: Executions
+) -> Tried:
+    """Execute the repairs of findings, and the readings of a question.
+
+    A finding says its repair as SQL (`evidence["repair"]`), or a reading is one
+    (READINGS_OF_FLAGS): of several the first that answers otherwise, or else the first.
+    """
+    tried = [try_query(reading.name, reading.sql, gold, real) for reading in readings]
+    known = [repair for repair in tried if repair is not None]
+    named: list[Finding] = []
+    repairs: list[Repair] = []
+    for finding in findings:
+        evidence = dict(finding.evidence)
+        repair = _find_repair(finding.code, evidence.pop("repair", None), known, gold, real)
+        if repair is not None:
+            repairs.append(repair)
+            evidence |= {"repair": repair["rule"], "answers": repair["answers"]}
+        elif (answers := ANSWERS_OF_KINDS.get((finding.code, evidence.get("kind")))) is not None:
+            evidence["answers"] = answers
+        named.append(finding._replace(evidence=evidence))
+    repairs += [repair for repair in known if repair["answers"] == "other"]
+    once = {repair["sql"]: repair for repair in reversed(repairs)}
+    same = [
+        Change(repair["rule"], repair["sql"]) for repair in known if repair["answers"] == "same"
+    ]
+    return Tried(named, list(once.values())[::-1], same)
+
+
+def _find_repair(
+    code: str, sql: str | None, known: list[Repair], gold: Gold, real: Executions
+) -> Repair | None:
+    if sql is not None:
+        return try_query(code, sql, gold, real)
+    names = READINGS_OF_FLAGS.get(code, ())
+    own = [repair for name in names for repair in known if repair["rule"] == name]
+    return min(own, key=lambda repair: repair["answers"] == "same", default=None)

@@ -1,0 +1,400 @@
+"""Two risks: that the stored answer is not what a question asks, and that gold SQL is not.
+
+    risk = 1 - (1 - base) * (1 - strongest sign of its query) * (1 - agreement of models)
+
+`answer_risk` decides what is left out, since rewards and evaluation use answers alone. `sql_risk`
+stands beside the SQL, for whoever trains on its text: a query may say something else than its
+question, and here give the right answer all the same.
+
+- base: the share of wrong gold among judged questions of this corpus and this hardness. The longer
+  a query, the more of it can be wrong: on Spider 5 % of the easy ones and 23 % of the extra hard.
+- sign: a flag, with the kind of its evidence and what its repair answers; or a reading that answers
+  otherwise. Its strength is the share of right questions that it takes away:
+  1 - (1 - precision) / (1 - base). Signs of one query say the same thing again, so only the
+  strongest counts. One whose repair has gold's rows takes nothing from the answer.
+- agreement of models comes from another side, so it counts beside a sign.
+
+Each precision is an m-estimate (Cestnik: Estimating probabilities, 1990), drawn to what is known of
+wider cases: what a repair answers to its flag, the kind to that, the flag to the base, a corpus to
+all corpora.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
+from answerkey.base.records import Finding, encode_findings, read_json
+from answerkey.dataset import Question
+from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, choose_verdicts
+
+if TYPE_CHECKING:
+    from answerkey.alternatives.repairs import Repair
+
+AGREEMENT = "models_agree_otherwise"
+READING = "reading"  # the code of a sign that is no flag: another reading, which answers otherwise
+SAME, OTHER = "same", "other"
+# Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with
+# others, what models make of it, and what its suite shows (how much an answer proves, and that a
+# text may be read in two ways, is no fault of the query).
+NO_SIGNS = frozenset(
+    {
+        "answer_risk",
+        "judged_wrong",
+        "judged_right",
+        "duplicate_question",
+        "near_duplicate_question",
+        "paraphrase_of",
+        "question_in_both_splits",
+        "template_in_both_splits",
+        "schema_in_both_splits",
+        "overlap",
+        "always_solved",
+        "never_solved",
+        "latent_ambiguity",
+        "weak_answer",
+    }
+)
+_OF_CASE = 2  # judged questions that count for the wider case: of a kind, a repair or a flag,
+_OF_ONE_CORPUS = 10  # of a sign that one corpus alone has seen, on another one,
+_OF_CORPUS = 30  # of a sign in one corpus,
+_OF_HARDNESS = 100  # of a hardness in one corpus
+_MOST_OF_BASE = 0.95  # of a base that is lifted by hardness
+_DIGITS = 4
+_EXPECTED = "expected what benchmarks/gold_flags.py writes"
+
+
+class Sign(NamedTuple):
+    """What may tell wrong gold: a flag, or READING; the kind of its evidence, or the reading's
+    rule; and what its repair answers, SAME or OTHER than gold. None: it has none."""
+
+    code: str
+    kind: str | None = None
+    answers: str | None = None
+
+    def list_cases(self) -> list[Sign]:
+        """The sign and what it is a case of, the widest first.
+
+        >>> [case.kind for case in Sign("latent_tie", "often").list_cases()]
+        [None, 'often']
+        """
+        wide = [Sign(self.code), Sign(self.code, None, self.answers), self]
+        return list(dict.fromkeys(wide))
+
+
+class Count(NamedTuple):
+    """So many judged questions, and of these with wrong gold."""
+
+    questions: int = 0
+    wrong: int = 0
+
+    def plus(self, other: Count) -> Count:
+        return Count(self.questions + other.questions, self.wrong + other.wrong)
+
+    def draw(self, prior: float, weight: float) -> float:
+        """Return the share that is wrong, drawn to the prior by so many questions.
+
+        >>> Count(8, 8).draw(0.5, 2)
+        0.9
+        """
+        return (self.wrong + weight * prior) / (self.questions + weight)
+
+
+NONE = Count()
+
+
+@dataclass(slots=True)
+class Counts:
+    """The judged questions of a corpus: all, by hardness, and by sign and what it is a case of."""
+
+    judged: Count = NONE
+    hardness: dict[str, Count] = field(default_factory=dict)
+    signs: dict[Sign, Count] = field(default_factory=dict)
+
+    def merge(self, other: Counts) -> None:
+        self.judged = self.judged.plus(other.judged)
+        for name in ("hardness", "signs"):
+            own = getattr(self, name)
+            for key, count in getattr(other, name).items():
+                own[key] = own.get(key, NONE).plus(count)
+
+    @property
+    def base(self) -> float:
+        return self.judged.wrong / self.judged.questions
+
+
+def list_signs(
+    flags: Iterable[Mapping[str, Any]], repairs: Iterable[Mapping[str, Any]]
+) -> list[Sign]:
+    """The signs among the flags of a question, and among the readings that answer otherwise and
+    that no flag names, each once, in their order.
+
+    >>> flags = [{"code": "latent_tie", "evidence": {}}, {"code": "paraphrase_of", "evidence": {}}]
+    >>> for sign in list_signs(flags, [{"rule": "any_case", "answers": "other"}]):
+    ...     print(*sign)
+    latent_tie None None
+    reading any_case other
+    """
+    evidences = [(flag["code"], flag["evidence"]) for flag in flags if flag["code"] not in NO_SIGNS]
+    signs = [
+        Sign(code, evidence.get("kind"), evidence.get("answers")) for code, evidence in evidences
+    ]
+    named = {evidence.get("repair") for _, evidence in evidences}
+    signs += [
+        Sign(READING, repair["rule"], OTHER)
+        for repair in repairs
+        if repair["answers"] == OTHER and repair["rule"] not in named
+    ]
+    return list(dict.fromkeys(signs))
+
+
+class Strength(NamedTuple):
+    """A sign, its precision in the corpus, the share of right questions that it takes away, and
+    whether it may leave a question out."""
+
+    sign: Sign
+    precision: float
+    strength: float
+    decides: bool
+
+
+class Risk(NamedTuple):
+    """A risk, from 0 to 1; the base that it started from; its signs, the strongest first."""
+
+    risk: float
+    base: float
+    signs: list[Strength]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the evidence: the risk, its base rate, and the signs that made it."""
+        signs = [
+            {
+                **{name: part for name, part in each.sign._asdict().items() if part is not None},
+                "precision": round(each.precision, _DIGITS),
+            }
+            for each in self.signs
+        ]
+        return {"risk": self.risk, "base": round(self.base, _DIGITS), "signs": signs}
+
+
+class RiskTable:
+    """How often gold with each sign is wrong, counted by corpus.
+
+    >>> hardness = {"easy": Count(900, 45), "extra": Count(100, 80)}
+    >>> spider = Counts(Count(1000, 125), hardness, {Sign("cross_join"): Count(100, 80)})
+    >>> table = RiskTable({"spider": spider})
+    >>> table.estimate("spider", "easy", []).risk
+    0.0507
+    >>> table.estimate("spider", "easy", [Sign("cross_join")]).risk > 0.7
+    True
+
+    A sign decides only where it holds: of each corpus in which five questions or more have it, at
+    least `_MIN_PRECISION` are wrong.
+    """
+
+    def __init__(self, corpora: Mapping[str, Counts]) -> None:
+        self.corpora = dict(corpora)
+        self.pooled = Counts()
+        for counts in corpora.values():
+            self.pooled.merge(counts)
+
+    def estimate(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
+        """The risk. A corpus that nobody judged has the base and the signs of all corpora
+        together."""
+        own = self.corpora.get(corpus, self.pooled)
+        base = self._find_base(own, hardness)
+        known = [self._weigh(own, sign) for sign in signs if Sign(sign.code) in self.pooled.signs]
+        known = [each for each in known if each.strength > 0]
+        known.sort(key=lambda each: (-each.strength, *map(str, each.sign)))
+        of_models = [each.strength for each in known if each.sign.code == AGREEMENT]
+        of_query = [each.strength for each in known if each.sign.code != AGREEMENT]
+        left = (1 - base) * (1 - max(of_query, default=0)) * (1 - max(of_models, default=0))
+        return Risk(round(1 - left, _DIGITS), base, known)
+
+    def _find_base(self, own: Counts, hardness: str | None) -> float:
+        of_all = self.pooled.hardness.get(hardness or "", NONE).draw(self.pooled.base, _OF_HARDNESS)
+        expected = min(_MOST_OF_BASE, own.base * of_all / self.pooled.base)
+        return own.hardness.get(hardness or "", NONE).draw(expected, _OF_HARDNESS)
+
+    def _weigh(self, own: Counts, sign: Sign) -> Strength:
+        pooled, precision = self.pooled, self.pooled.base
+        for case in sign.list_cases():
+            precision = pooled.signs.get(case, NONE).draw(precision, self._find_weight(own, case))
+        right = (1 - precision) / (1 - pooled.base)
+        if own is not pooled:
+            precision = own.signs.get(sign, NONE).draw(1 - (1 - own.base) * right, _OF_CORPUS)
+            right = (1 - precision) / (1 - own.base)
+        return Strength(sign, precision, 1 - right, self._holds(sign))
+
+    def _find_weight(self, own: Counts, case: Sign) -> int:
+        seen_in = [counts for counts in self.corpora.values() if case in counts.signs]
+        is_own = any(counts is own for counts in seen_in)
+        return _OF_CASE if len(seen_in) > 1 or is_own else _OF_ONE_CORPUS
+
+    def _holds(self, sign: Sign) -> bool:
+        counts = (counts.signs.get(sign, NONE) for counts in self.corpora.values())
+        return all(
+            count.questions < _MIN_CASES or count.wrong >= _MIN_PRECISION * count.questions
+            for count in counts
+        )
+
+
+# A sign that is wrong of a third of its questions in some corpus leaves none out in any.
+_MIN_CASES, _MIN_PRECISION = 5, 0.7
+
+
+class Risks(NamedTuple):
+    """The two tables: of answers, and of SQL."""
+
+    answers: RiskTable
+    sql: RiskTable
+
+    def estimate_answer(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
+        """The answer_risk: a sign whose repair has gold's rows says nothing of the answer."""
+        signs = [sign for sign in signs if sign.answers != SAME]
+        return self.answers.estimate(corpus, hardness, signs)
+
+    def estimate_sql(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
+        """The sql_risk."""
+        return self.sql.estimate(corpus, hardness, signs)
+
+
+def read_risks(path: Path) -> Risks:
+    """Return the tables of a file.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        InputError: if it has no such tables.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"No {path}: {_EXPECTED}: see compare_questions.flag_precision in params"
+        )
+    try:
+        corpora = read_json(path, is_own=False)
+        tables = [
+            {name: _read_counts(entry[target]) for name, entry in corpora.items()}
+            for target in Risks._fields
+        ]
+        # Some questions are wrong, and some right, or else nothing can be told from the others.
+        is_table = all(
+            table
+            and sum(counts.judged.wrong for counts in table.values()) > 0
+            and all(counts.base < 1 for counts in table.values())
+            for table in tables
+        )
+    except (AttributeError, KeyError, TypeError, ZeroDivisionError):
+        is_table = False
+    if not is_table:
+        raise InputError(f"{path}: {_EXPECTED}: questions and wrong of each corpus, hardness, flag")
+    return Risks(*map(RiskTable, tables))
+
+
+def _read_counts(entry: dict[str, Any]) -> Counts:
+    signs: dict[Sign, Count] = {}
+    for code, of_flag in entry["flags"].items():
+        for case in [{**of_flag, "kind": None, "answers": None}, *of_flag["cases"]]:
+            signs[Sign(code, case["kind"], case["answers"])] = _read_count(case)
+    hardness = {name: _read_count(each) for name, each in entry["hardness"].items()}
+    return Counts(_read_count(entry), hardness, signs)
+
+
+def _read_count(entry: dict[str, Any]) -> Count:
+    return Count(entry["questions"], entry["wrong"])
+
+
+_RISKS = {RIGHT: 0.0, WRONG: 1.0}
+# A hard query of a corpus with much wrong gold has a high risk whatever it says. It is flagged only
+# if its own signs take away half of what is right.
+_MIN_STRENGTH = 0.5
+_NAMED = 3  # void verdicts that the log names
+
+
+class Assessment:
+    """Assesses one question after another, and knows then which verdicts were about none.
+
+    min_answer_risk: the risk from which on a question with a strong sign has the flag
+        `answer_risk`.
+    """
+
+    def __init__(
+        self, risks: Risks, verdicts: Iterable[Verdict], *, min_answer_risk: float
+    ) -> None:
+        self._risks = risks
+        self._verdicts = list(verdicts)
+        self._by_key = choose_verdicts(self._verdicts)
+        self._min_answer_risk = min_answer_risk
+        self._asked: set[Key] = set()
+        self._databases: set[str] = set()
+        self._flagged = 0
+
+    def assess(self, question: Question) -> Question:
+        """Return the question with its risk, and with the flag that follows from it. One without an
+        answer has no flags, and so no risk."""
+        key = question.database_name, question.question_text, question.gold_sql
+        self._databases.add(question.database_name)
+        verdict = self._by_key.get(key)
+        if verdict is not None:
+            self._asked.add(key)
+        if question.answer_type is None:
+            return question
+        signs = list_signs(question.flags, question.repairs or ())
+        known = question.corpus, question.hardness, signs
+        of_sql = self._risks.estimate_sql(*known)
+        repairs = _rank_repairs(question, of_sql)
+        if verdict is not None:
+            risk = _RISKS[verdict.verdict]
+            risks, findings = (risk, risk), [verdict.finding]
+        else:
+            of_answer = self._risks.estimate_answer(*known)
+            risks, findings = (of_answer.risk, of_sql.risk), self._decide(of_answer)
+        flags = question.flags + encode_findings(findings)
+        return question._replace(
+            answer_risk=risks[0], sql_risk=risks[1], flags=flags, repairs=repairs
+        )
+
+    def _decide(self, of_answer: Risk) -> list[Finding]:
+        strongest = max((each.strength for each in of_answer.signs if each.decides), default=0)
+        if of_answer.risk < self._min_answer_risk or strongest < _MIN_STRENGTH:
+            return []
+        self._flagged += 1
+        return [Finding("answer_risk", of_answer.describe())]
+
+    def describe(self) -> list[str]:
+        """Return the lines of the log, when all questions are known."""
+        flagged = spell_count(self._flagged, "question")
+        lines = [f"{flagged} with an answer risk of {self._min_answer_risk:g} or more"]
+        here = [each for each in self._verdicts if each.database_name in self._databases]
+        void = [verdict.where for verdict in here if verdict.key not in self._asked]
+        if self._verdicts:
+            others = spell_count(len(self._verdicts) - len(here), "verdict")
+            verdicts = spell_count(len(here) - len(void), "verdict")
+            lines.append(f"{verdicts}, {others} of other databases")
+        if void:
+            lines.append(
+                f"{spell_count(len(void), 'void verdict')}, of texts and gold SQL that no question"
+                f" has now: {', '.join(void[:_NAMED])}"
+            )
+        return lines
+
+
+def _rank_repairs(question: Question, of_sql: Risk) -> list[Repair] | None:
+    """The repairs of a question, those of the strongest sign first, and before all others those
+    that answer otherwise."""
+    strengths: defaultdict[str | None, float] = defaultdict(float)
+    rules = {
+        (flag["code"], flag["evidence"].get("kind")): flag["evidence"].get("repair")
+        for flag in question.flags
+    }
+    for each in of_sql.signs:
+        rule = each.sign.kind if each.sign.code == READING else rules.get(each.sign[:2])
+        strengths[rule] = max(strengths[rule], each.strength)
+    return question.repairs and sorted(
+        question.repairs,
+        key=lambda repair: (repair["answers"] == SAME, -strengths[repair["rule"]]),
+    )
