@@ -22,9 +22,7 @@ MAX_STEPS = 2_000_000  # of an alternative: one that takes more says nothing
 # The readings that repair what a flag doubts.
 READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "group_by_non_key": ("grouped_by_key",),
         "zero_count_dropped": ("with_zero_counts",),
-        "join_fan_out": ("counted_once", "each_thing_once", "distinct_values"),
         "join_repeats_rows": ("each_thing_once", "distinct_rows"),
         "set_operation_on_non_key": ("members_by_key",),
     }
@@ -33,10 +31,7 @@ READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 # What the repair of a finding would answer, where nobody has written it, by the kind of evidence.
 ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingProxyType(
     {
-        ("join_fan_out", "counted"): "other",
-        ("join_fan_out", "referred"): "other",
         ("join_fan_out", "added"): "other",
-        ("join_fan_out", "possible"): "same",
         ("zero_count_dropped", "each"): "other",
         ("zero_count_dropped", "fewest"): "other",
         ("zero_count_dropped", "at_most"): "other",
@@ -133,8 +128,8 @@ def try_alternatives(
 def _find_repair(
     code: str, sql: str | None, known: list[Repair], gold: Gold, real: Executions
 ) -> Repair | None:
-    if sql is not None:
-        return try_query(code, sql, gold, real)
+    if sql is not None and (repair := try_query(code, sql, gold, real)) is not None:
+        return repair
     names = READINGS_OF_FLAGS.get(code, ())
     own = [repair for name in names for repair in known if repair["rule"] == name]
     return min(own, key=lambda repair: repair["answers"] == "same", default=None)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.columns import (
     is_part_of_name,
@@ -20,8 +21,8 @@ from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.keys import ID_WORDS
-from answerkey.sql.query_tree import find_with, write_with
-from answerkey.sql.scopes import DirectColumn, Scope, list_columns
+from answerkey.sql.query_tree import copy_nodes, find_with, to_sql, write_with
+from answerkey.sql.scopes import DirectColumn, Scope, list_columns, write_column
 from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 _EACH_OF = re.compile(r"\b(?:for|of|in|by|to|at|from|with) (?:each|every) (?!other\b)\w+")
@@ -145,10 +146,23 @@ def _find_names(select: exp.Select, query: Query) -> tuple[DirectColumn, dict[st
         key = query.key_of(label.source)
         if key in joined and key not in determined and _is_of_things(label, query):
             names = [column for column in columns if column.source is label.source]
-            return label, {
+            evidence = {
                 "grouped_by": [column.full_name for column in names],
                 "key": f"{label.table.name}.{query.find_key(label.table)}",
             }
+            return label, with_repair(evidence, _write_by_key(query, select, label))
+    return None
+
+
+def _write_by_key(query: Query, select: exp.Select, label: DirectColumn) -> str | None:
+    """The query grouped by the key of what has the name, where GROUP BY says the name itself."""
+    key = query.find_key(label.table)
+    for node in select.args["group"].expressions:
+        column = query.scopes.find_direct(node)
+        if key is not None and column is not None and column.place == label.place:
+            twins = copy_nodes(query.scopes.tree)
+            twins[id(node)].replace(write_column(label.source, key, label.scope))
+            return to_sql(twins[id(query.scopes.tree)])
     return None
 
 
@@ -201,8 +215,35 @@ def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
                 "columns": [f"{table}.{name}" for name in names],
                 "key": f"{table}.{key}",
             }
-            return [Finding("set_operation_on_non_key", evidence)]
+            repair = _write_members(query, node, key)
+            return [Finding("set_operation_on_non_key", with_repair(evidence, repair))]
     return []
+
+
+def _write_members(query: Query, node: exp.SetOperation, key: str) -> str | None:
+    """The query for the things of the left side whose key is, or is not, among those of the
+    right."""
+    left, right = node.this, node.expression
+    if any(left.args.get(clause) for clause in (*_CUTS, "order", "distinct")):
+        return None
+    keys = [
+        write_column(columns[0].source, key, columns[0].scope)
+        for side in (left, right)
+        if (columns := query.scopes.find_all_direct(side.expressions))
+    ]
+    twins = copy_nodes(query.scopes.tree)
+    outer, inner, whole = twins[id(left)], twins[id(right)], twins[id(node)]
+    inner.set("expressions", [keys[1]])
+    test: exp.Expr = exp.In(this=keys[0], query=exp.Subquery(this=inner.copy()))
+    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
+    outer.set("where", add_condition(outer, "where", test))
+    for clause in ("order", "limit", "offset"):
+        if whole.args.get(clause) is not None:
+            outer.set(clause, whole.args[clause])
+    if node is query.scopes.tree:
+        return to_sql(outer)
+    whole.replace(outer.copy())
+    return to_sql(twins[id(query.scopes.tree)])
 
 
 def _list_compared(node: exp.SetOperation, query: Query) -> list[DirectColumn]:

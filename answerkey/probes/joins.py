@@ -331,12 +331,21 @@ class _FanOut:
             return
         rows = self._find_repeated(column)
         if rows or self._may_repeat(column, is_thing=kind == "counted"):
-            yield {
+            evidence = {
                 "kind": kind if rows else "possible",
                 "asked": asked.phrase,
                 "repeated": column.full_name,
                 "groups": rows,
             }
+            yield with_repair(evidence, self._count_once(column))
+
+    def _count_once(self, column: DirectColumn) -> str:
+        """The query that counts each thing once, by the column that stands for it."""
+        twins = copy_nodes(self.query.scopes.tree)
+        for call in self.calls:
+            if isinstance(call, exp.Count):
+                twins[id(call)].set("this", exp.Distinct(expressions=[column.write()]))
+        return to_sql(twins[id(self.query.scopes.tree)])
 
     def _may_repeat(self, column: DirectColumn, *, is_thing: bool) -> bool:
         """Whether the schema allows that a group has a value twice: no key of the table that has

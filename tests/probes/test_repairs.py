@@ -2,8 +2,12 @@
 
 import pytest
 
-from answerkey.probes.groups import find_each_without_group
-from answerkey.probes.joins import find_cross_join
+from answerkey.probes.groups import (
+    find_each_without_group,
+    find_group_by_non_key,
+    find_set_operation_on_non_key,
+)
+from answerkey.probes.joins import find_cross_join, find_join_fan_out
 from answerkey.probes.literals import (
     find_comparison_mismatch,
     find_literal_not_in_column,
@@ -56,6 +60,12 @@ def repair_of(world, probe, sql, question=None):
 
 
 OF_QUERIES = [
+    (
+        find_set_operation_on_non_key,
+        "SELECT name FROM cow EXCEPT SELECT c.name FROM cow AS c JOIN fair ON cow_id = c.id"
+        " ORDER BY name",
+        [("Dot",)],
+    ),
     (find_numeric_text_order, "SELECT name FROM farm ORDER BY acres DESC LIMIT 1", [("Reed",)]),
     (find_numeric_text_order, "SELECT max(acres) FROM farm", [("1,200",)]),
     (find_type_mismatch, "SELECT name FROM farm WHERE acres > 200", [("Sand",)]),
@@ -117,6 +127,12 @@ OF_QUESTIONS = [
      "SELECT count(colour) FROM cow", [(2,)]),
     (find_distinct_missing, "What is the number of years of fairs?",
      "SELECT count(*) FROM fair", [(4,)]),
+    # things, and not their names or their rows
+    (find_group_by_non_key, "How many cows has each farm?",
+     "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON f.id = c.farm_id"
+     " GROUP BY f.name ORDER BY f.name", [("Moss", 2), ("Reed", 2)]),
+    (find_join_fan_out, "How many cows were at a fair?",
+     "SELECT count(*) FROM cow AS c JOIN fair AS f ON f.cow_id = c.id", [(3,)]),
     # the other end, where NULL is none
     (find_direction_mismatch, "Which cow gives the most litres?",
      "SELECT name FROM cow ORDER BY litres LIMIT 1", [("Bea",)]),
