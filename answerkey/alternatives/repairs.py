@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from answerkey.alternatives.shown import show_rows
+from answerkey.alternatives.shown import show_lacking_rows
 from answerkey.alternatives.trees import Change
 from answerkey.base.records import Finding
 from answerkey.sqlite.answers import Order
@@ -47,7 +47,8 @@ class Repair(TypedDict):
 
     rule: the reading, or the flag, that wrote it.
     answers: whether its rows are gold's, as the question is scored.
-    gold_rows, repair_rows: the first rows that the other side lacks; only where they differ.
+    gold_rows, repair_rows: the first rows that the other side lacks, there if it answers otherwise;
+        none of either, if both have the same rows in another order.
     """
 
     rule: str
@@ -73,13 +74,12 @@ def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | Non
         return None
     if are_same(gold.rows, rows, ordered=gold.order, accepted_rows=gold.accepted_rows):
         return {"rule": rule, "sql": sql, "answers": "same"}
-    shown = show_rows(gold.rows, rows), show_rows(rows, gold.rows)
     return {
         "rule": rule,
         "sql": sql,
         "answers": "other",
-        "gold_rows": shown[0],
-        "repair_rows": shown[1],
+        "gold_rows": show_lacking_rows(gold.rows, rows),
+        "repair_rows": show_lacking_rows(rows, gold.rows),
     }
 
 
