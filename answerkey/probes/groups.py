@@ -155,15 +155,20 @@ def _find_names(select: exp.Select, query: Query) -> tuple[DirectColumn, dict[st
 
 
 def _write_by_key(query: Query, select: exp.Select, label: DirectColumn) -> str | None:
-    """The query grouped by the key of what has the name, where GROUP BY says the name itself."""
+    """The query grouped by the key of what has the name, in its place, or beside `1` or an alias
+    that means it."""
     key = query.find_key(label.table)
+    if key is None:
+        return None
+    twins = copy_nodes(query.scopes.tree)
+    column = write_column(label.source, key, label.scope)
     for node in select.args["group"].expressions:
-        column = query.scopes.find_direct(node)
-        if key is not None and column is not None and column.place == label.place:
-            twins = copy_nodes(query.scopes.tree)
-            twins[id(node)].replace(write_column(label.source, key, label.scope))
+        named = query.scopes.find_direct(node)
+        if named is not None and named.place == label.place:
+            twins[id(node)].replace(column)
             return to_sql(twins[id(query.scopes.tree)])
-    return None
+    twins[id(select.args["group"])].append("expressions", column)
+    return to_sql(twins[id(query.scopes.tree)])
 
 
 def _is_of_things(label: DirectColumn, query: Query) -> bool:

@@ -15,14 +15,29 @@ from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, stem_name
+from answerkey.english.measures import MOST, SIZE, find_superlatives
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.query import Query, read_query, with_repair, write_rows
 from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
 from answerkey.sql.keys import is_key
-from answerkey.sql.query_tree import copy_nodes, make_limit, to_sql
-from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, list_columns, write_column
+from answerkey.sql.query_tree import (
+    copy_nodes,
+    make_limit,
+    read_integer,
+    to_sql,
+    write_with,
+)
+from answerkey.sql.scopes import (
+    DirectColumn,
+    Place,
+    Scope,
+    Source,
+    inline_aliases,
+    list_columns,
+    write_column,
+)
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, fold_name, quote_name
 
@@ -321,8 +336,33 @@ class _FanOut:
             key = self._find_column(added.source, added.table, self.query.find_key(added.table))
             if key is not None and (rows := self._find_repeated(key)):
                 shown = {"sql": to_sql(call), "repeated": key.full_name, "groups": rows}
-                return {"kind": "added"} | shown
+                return with_repair({"kind": "added"} | shown, self._write_added_once(call, key))
         return None
+
+    def _write_added_once(self, call: exp.Expr, key: DirectColumn) -> str | None:
+        """The query with each thing's value added once in a group: `SELECT c0, sum(v) FROM (SELECT
+        DISTINCT port.name AS c0, ship.id, ship.weight AS v FROM ...) GROUP BY c0`."""
+        keys = self.group.expressions if self.group is not None else []
+        texts = [to_sql(column.unalias()) for column in self.select.expressions]
+        order = [texts.index(text) if (text := to_sql(own)) in texts else -1 for own in keys]
+        if -1 in order or len(texts) != len(keys) + 1 or to_sql(call) not in texts:
+            return None
+        if any(self.select.args.get(clause) for clause in ("having", "order", "limit")):
+            return None
+        names = [f"c{place}" for place in order]
+        columns = [exp.alias_(own.copy(), name) for own, name in zip(keys, names, strict=True)]
+        inner = write_rows(
+            self.select,
+            *columns,
+            exp.alias_(key.write(), "k"),
+            exp.alias_(call.this.copy(), "v"),
+            group=None,
+            distinct=exp.Distinct(),
+        )
+        total = f"{call.key.upper()}(v)"
+        shown = [total if text == to_sql(call) else f"c{place}" for place, text in enumerate(texts)]
+        groups = f" GROUP BY {', '.join(names)}" if names else ""
+        return f"SELECT {', '.join(shown)} FROM ({inner}){groups}"
 
     def _describe(
         self, asked: Counted, column: DirectColumn, kind: str
@@ -402,7 +442,7 @@ class _Things(NamedTuple):
 
     table: Table
     key: str
-    column: exp.Column
+    column: DirectColumn
     source: Source | None
 
 
@@ -414,7 +454,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     Kinds: `at_most`, only things of a count below a bound are asked for, and some have none;
     `fewest`, that of the least count; `each`, the counts of all, and some are left out; `possible`,
     the same where none are yet; `all`, the same for "all THINGS" where only another table is read.
-    "Singers who have a song" asks for no others: no finding.
+    "Singers who have a song" and "the most songs" ask for no others: no finding.
     """
     query = read_query(inspection)
     select = query.select
@@ -429,7 +469,9 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     asked = _find_noun(question, things.table)
     if asked is None or (kind == "each" and _is_restricted(question, asked.stem)):
         return []
-    dropped = _find_dropped(select, things, query)
+    if kind == "each" and _asks_for_most(question):
+        return []
+    form, dropped = kind, _find_dropped(select, things, query)
     if kind == "each" and things.source is None:
         if all(word.text != "all" for word in question.words):
             return []
@@ -439,7 +481,50 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     elif kind != "fewest" and not dropped:
         kind = "possible"
     shown = {"things": f"{things.table.name}.{things.key}", "dropped": dropped}
-    return [Finding("zero_count_dropped", {"kind": kind, "asked": asked.text} | shown)]
+    evidence = {"kind": kind, "asked": asked.text} | shown
+    repair = _write_zeros(select, things, query, is_cut=form == "fewest")
+    return [Finding("zero_count_dropped", with_repair(evidence, repair))]
+
+
+def _write_zeros(select: exp.Select, things: _Things, query: Query, *, is_cut: bool) -> str | None:
+    """The counts of a query, and 0 of each thing that it has no row for; None if it shows more than
+    things and counts."""
+    zeros = []
+    for output in select.expressions:
+        column = query.scopes.find_direct(output)
+        if _counts(output, query):
+            zeros.append("0")
+        elif column is not None and column.is_same(things.column):
+            zeros.append(quote_name(things.key))
+        elif column is not None and column.source is things.source:
+            zeros.append(quote_name(column.column.name))
+        else:
+            return None
+    dropped = _write_dropped(select, things, query)
+    order = select.args.get("order")
+    terms = order.expressions if order is not None else []
+    if is_cut:
+        names = [f"c{place}" for place in range(len(zeros))]
+        columns = [
+            exp.alias_(output.unalias().copy(), name)
+            for output, name in zip(select.expressions, names, strict=True)
+        ]
+        count = exp.alias_(inline_aliases(terms[0].this, query.scopes), "n")
+        counted = write_with(select, expressions=[*columns, count], order=None, limit=None)
+        shown, limit = ", ".join(names), to_sql(select.args["limit"]).strip()
+        zero = f"SELECT {', '.join(zeros)}, 0 {dropped}"
+        return f"SELECT {shown} FROM ({counted} UNION ALL {zero}) ORDER BY n {limit}"
+    texts = [to_sql(output.unalias()) for output in select.expressions]
+    places = []
+    for term in terms:
+        text = to_sql(inline_aliases(term.this, query.scopes).unnest())
+        place = texts.index(text) + 1 if text in texts else read_integer(term.this)
+        if place is None:
+            return None
+        places.append(f"{place}{' DESC' if term.args.get('desc') else ''}")
+    by = f" ORDER BY {', '.join(places)}" if places else ""
+    counted = write_with(select, order=None)
+    return f"{counted} UNION ALL SELECT {', '.join(zeros)} {dropped}{by}"
 
 
 def _read_form(select: exp.Select, query: Query) -> str | None:
@@ -474,32 +559,38 @@ def _find_things(select: exp.Select, query: Query) -> _Things | None:
             return _name_things(other, column.place, column.scope)
         for reference in query.scopes.references.of_table(column.table):
             if column.place != own and reference.column is column.column:
-                shown = write_column(column.source, column.column.name, column.scope)
-                return _Things(reference.parent, reference.referred.name, shown, None)
+                return _Things(reference.parent, reference.referred.name, column, None)
     return None
 
 
 def _name_things(key: Place, shown: Place, scope: Scope) -> _Things | None:
-    source, name = key
+    (source, name), (other, other_name) = key, shown
     column = source.table.find_column(name) if source.table is not None else None
-    if source.table is None or column is None:
+    grouped = other.table.find_column(other_name) if other.table is not None else None
+    if source.table is None or column is None or other.table is None or grouped is None:
         return None
-    return _Things(source.table, column.name, write_column(*shown, scope), source)
+    by = DirectColumn(other, other.table, grouped, scope)
+    return _Things(source.table, column.name, by, source)
 
 
 def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[Value]:
     """Keys of things that meet the conditions on themselves, and of which the query has no row."""
+    dropped = _write_dropped(select, things, query)
+    rows = query.ask(f"SELECT {quote_name(things.key)} {dropped} ORDER BY 1 LIMIT {_SHOWN}")
+    return [key for (key,) in show_rows(rows or [])]
+
+
+def _write_dropped(select: exp.Select, things: _Things, query: Query) -> str:
+    """FROM and WHERE of those things."""
     key, table = quote_name(things.key), quote_name(things.table.name)
     name = quote_name(things.source.name) if things.source is not None else table
-    counted = write_rows(select, exp.alias_(things.column.copy(), "k"))
+    counted = write_rows(select, exp.alias_(things.column.write(), "k"))
     conditions = [f"{key} IS NOT NULL"]
     for term in list_terms(select.args.get("where")) if things.source is not None else ():
         if _list_sources(term, query) <= {things.source}:
             conditions.append(f"({to_sql(term)})")
     conditions.append(f"{key} NOT IN (SELECT k FROM ({counted}) WHERE k IS NOT NULL)")
-    sql = f"SELECT {key} FROM {table} AS {name} WHERE {' AND '.join(conditions)}"
-    rows = query.ask(f"{sql} ORDER BY 1 LIMIT {_SHOWN}")
-    return [key for (key,) in show_rows(rows or [])]
+    return f"FROM {table} AS {name} WHERE {' AND '.join(conditions)}"
 
 
 def _list_sources(term: exp.Expr, query: Query) -> set[Source | None]:
@@ -521,6 +612,13 @@ def _has_other_condition(select: exp.Select, things: _Things, query: Query) -> b
 def _find_noun(question: Question, table: Table) -> Word | None:
     noun = stem_name(table.name)[-1:]
     return next((word for word in question.words if (word.stem,) == noun), None)
+
+
+def _asks_for_most(question: Question) -> bool:
+    """Whether those of the most are asked for, of which none has a count of zero: "which port has
+    the most ships?" by a list, the greatest count first; not "from most to least"."""
+    poles = {one.pole for one in find_superlatives(question) if one.measure == SIZE}
+    return poles == {MOST}
 
 
 def _is_restricted(question: Question, noun: str) -> bool:

@@ -97,7 +97,8 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
     which a thing that it returns may have several: singers with `song.language <> 'French'` also
     have a French song.
 
-    Things are the rows of one table, or what a column refers to.
+    Things are the rows of one table, or what a column refers to. Where another condition holds for
+    the row, the denial may be of that row: no finding.
     """
     words = (word.text for word in question.words)
     asked = next((word for word in words if word in _NEGATIONS or word.endswith("n't")), None)
@@ -113,6 +114,8 @@ def find_not_in_on_rows(inspection: Inspection, question: Question) -> list[Find
         denied = _find_denied(term, query)
         if denied is None or _has_other_denial(query, denied.source, terms):
             continue
+        if _has_other_condition(query, denied.source, terms):
+            continue  # "reached the final and did not win" it means one row
         if _may_have_several(query, select, shown, denied):
             repair = _write_not_in(question, query, select, shown[0], denied)
             evidence = with_repair({"asked": asked, "denied": show_sql(term)}, repair)
@@ -199,6 +202,16 @@ def _has_other_denial(query: Query, source: Source, terms: list[exp.Expr]) -> bo
     }
     denials = query.scopes.nodes.find_all(exp.NEQ, exp.Not, exp.Except, exp.Is)
     return any(id(node) not in own for node in denials)
+
+
+def _has_other_condition(query: Query, source: Source, terms: list[exp.Expr]) -> bool:
+    """Whether a term asks for something else of the row on which a value is denied."""
+    for term in terms:
+        columns = query.scopes.find_all_direct(term.find_all(exp.Column))
+        is_own = bool(columns) and all(column.source is source for column in columns)
+        if is_own and _find_denied(term, query) is None:
+            return True
+    return False
 
 
 def _may_have_several(

@@ -40,6 +40,7 @@ _COUNTING = word_set(
     "many number numbers count counts total amount quantity much sum often frequency times size "
     "no enumerate tally"
 )
+_YES_OR_NO = word_set("is are was were do does did has have had can could will would")
 _EACH = word_set("each every per by different distinct unique respective respectively various all")
 _EXTREMES = word_set(
     "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
@@ -119,7 +120,8 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     """Return a finding if what is selected is not what is asked for: "the first and last name" and
     `SELECT first_name, first_name`. The evidence has the first of these kinds that holds:
 
-    count_not_asked: only a count is returned, and no word of the question counts;
+    count_not_asked: only a count is returned, and no word of the question counts, nor can it be
+        answered by yes or no;
     value_per_group: one number is asked for, and the query returns one for each group;
     unasked_extreme: a greatest or least value stands beside what is asked for, which was to be that
         of the row that has it: "the longest pier of each port" and `SELECT pier, max(length)`;
@@ -251,7 +253,8 @@ def _find_other_aggregate(projection: Projection, question: Question) -> dict[st
     query = projection.tree
     outputs = query.selects if isinstance(query, exp.Query) else []
     is_count = len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)  # not a share
-    if is_count and not _COUNTING & words:
+    is_yes_or_no = any(word.text in _YES_OR_NO for word in question.words[:1])
+    if is_count and not is_yes_or_no and not _COUNTING & words:
         return {"kind": "count_not_asked"}
     is_whole = not (query.args.get("order") or query.args.get("limit"))
     returns_each_group = isinstance(query, exp.Select) and query.args.get("group") and is_whole

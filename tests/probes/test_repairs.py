@@ -7,7 +7,11 @@ from answerkey.probes.groups import (
     find_group_by_non_key,
     find_set_operation_on_non_key,
 )
-from answerkey.probes.joins import find_cross_join, find_join_fan_out
+from answerkey.probes.joins import (
+    find_cross_join,
+    find_join_fan_out,
+    find_zero_count_dropped,
+)
 from answerkey.probes.literals import (
     find_comparison_mismatch,
     find_literal_not_in_column,
@@ -38,6 +42,10 @@ INSERT INTO cow VALUES
     (3, 'Cia', 'red', 10, 3, 's3', 'b3', 2), (4, 'Dot', NULL, 25, 9, 's4', 'b4', 2);
 INSERT INTO fair VALUES
     (2019, 1, 'gold'), (2020, 1, 'none'), (2020, 2, 'gold'), (2021, 3, 'none'), (2022, 2, 'none');
+CREATE TABLE herd (no INT, name TEXT, land TEXT);
+CREATE TABLE goat (name TEXT, herd INT);
+INSERT INTO herd VALUES (1, 'Up', 'a'), (2, 'Up', 'b'), (3, 'Low', 'c');
+INSERT INTO goat VALUES ('G', 1), ('H', 2), ('I', 3);
 CREATE TABLE trip (id INTEGER PRIMARY KEY, named TEXT, shown TEXT, short TEXT, odd TEXT);
 INSERT INTO trip VALUES
     (1, '4-Jun-1999', 'May 4, 2001', '1/2/2003', '1.2.2003'),
@@ -202,9 +210,72 @@ OF_QUESTIONS = [
      "SELECT count(*) FROM cow", [(1, 2), (2, 2)]),
     (find_each_without_group, "What is the number of cows for each season?",
      "SELECT count(*) FROM cow", None),
+    # by a key that the data alone show
+    (find_group_by_non_key, "How many goats has each herd?",
+     "SELECT h.name, count(*) FROM herd AS h JOIN goat AS g ON g.herd = h.no GROUP BY h.name",
+     [("Up", 1), ("Up", 1), ("Low", 1)]),
+    # what a join repeats, counted once or added once
+    (find_join_fan_out, "How many cows have been to a fair?",
+     "SELECT count(*) FROM cow JOIN fair ON fair.cow_id = cow.id", [(3,)]),
+    (find_join_fan_out, "How many cows were there in each year?",
+     "SELECT year, count(*) FROM fair GROUP BY year",
+     [(2019, 1), (2020, 2), (2021, 1), (2022, 1)]),
+    (find_join_fan_out, "What is the total of litres by colour?",
+     "SELECT c.colour, sum(c.litres) FROM cow AS c JOIN fair AS f ON f.cow_id = c.id"
+     " GROUP BY c.colour", [("White", 35), ("red", 30)]),
+    # counts of zero: of all, in their order, of the fewest, and of a table that is not there
+    (find_zero_count_dropped, "How many cows has each farm?",
+     "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
+     " ORDER BY count(*), f.name", [("Sand", 0), ("Moss", 2), ("Reed", 2)]),
+    (find_zero_count_dropped, "Which farm has the fewest cows?",
+     "SELECT f.name FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
+     " ORDER BY count(*) LIMIT 1", [("Sand",)]),
+    (find_zero_count_dropped, "Show all farm ids and the number of cows.",
+     "SELECT farm_id, count(*) AS n FROM cow WHERE age > 5 GROUP BY farm_id ORDER BY n DESC, 1",
+     [(1, 1), (2, 1), (3, 0)]),
+    (find_zero_count_dropped, "Which farms have fewer than 2 old cows?",
+     "SELECT f.name FROM farm AS f JOIN cow AS c ON c.farm_id = f.id WHERE f.town = 'Alda'"
+     " GROUP BY f.id HAVING count(*) < 2", [("Sand",)]),
+    (find_zero_count_dropped, "How many litres of how many cows has each farm?",
+     "SELECT f.name, sum(c.litres), count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id"
+     " GROUP BY f.id", None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("probe", "question", "sql", "rows"), OF_QUESTIONS)
 def test_repair_answers_what_its_question_asks_for(farm, probe, question, sql, rows):
     assert repair_of(farm, probe, sql, question) == rows
+
+
+SOUND = [
+    # two constants beside each other, or values of which none is seen twice
+    (find_cross_join, "How much more milk gives Bea than Ada?",
+     "SELECT a.litres - b.litres FROM cow AS a, cow AS b WHERE a.name = 'Bea' AND b.name = 'Ada'"),
+    (find_cross_join, "What is the ratio of cows to farms?",
+     "SELECT count(DISTINCT cow.id) * 1.0 / count(DISTINCT farm.id) FROM cow, farm"),
+    (find_cross_join, "What is the ratio of cows to farms?",
+     "SELECT c.n * 1.0 / f.n FROM (SELECT count(*) AS n FROM cow) AS c,"
+     " (SELECT count(*) AS n FROM farm) AS f"),
+    (find_cross_join, "How much more than the best cow give all?",
+     "SELECT a.name, a.litres - b.litres FROM cow AS a,"
+     " (SELECT litres FROM cow ORDER BY litres DESC LIMIT 1) AS b"),
+    # a verb between two words is no name of a column
+    (find_projection_mismatch, "Which fairs sold one day cows?",
+     "SELECT DISTINCT year FROM fair JOIN cow ON cow.id = cow_id"),
+    (find_projection_mismatch, "Did Ada win a medal?", "SELECT count(*) FROM fair"),
+    (find_projection_mismatch, "Show the name and the age of the oldest cow of each colour.",
+     "SELECT name, max(age) FROM cow GROUP BY colour"),
+    # those of the most have no count of zero
+    (find_zero_count_dropped, "Which farms have the most cows?",
+     "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
+     " ORDER BY 2 DESC"),
+    (find_not_in_on_rows, "Which cows came in 2020 and did not win gold?",
+     "SELECT c.name FROM cow AS c JOIN fair AS f ON f.cow_id = c.id"
+     " WHERE f.year = 2020 AND f.medal <> 'gold'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql"), SOUND)
+def test_sound_query_needs_no_repair(farm, probe, question, sql):
+    is_of_query = probe is find_cross_join
+    assert (farm.find(probe, sql) if is_of_query else farm.ask(probe, question, sql)) is None
