@@ -23,7 +23,8 @@ _DENYING_WORD = re.compile(
     r"n't\b|nt'(?= )|!=|<>|\b(?:not|no|nor|none|neither|never|cannot|nothing|nobody|non\w*|un\w+"
     r"|without|except|exclu\w*|but|other|others?|another|else|than|rather|instead|besides|aside"
     r"|apart|outside|differ\w*|only|lack\w*|miss\w*|fail\w*|empty|null|blank|still|free|yet"
-    r"|remain\w*|leav\w*|omit\w*|skip\w*|avoid\w*|spar\w*|escap\w*|drop\w*|ignor\w*|bar"
+    r"|foreign\w*|elsewhere|abroad|overseas|reject\w*|refus\w*|den(?:y|ie)\w*|chang\w*|switch\w*"
+    r"|vary\w*|varie\w*|remain\w*|leav\w*|omit\w*|skip\w*|avoid\w*|spar\w*|escap\w*|drop\w*|ignor\w*|bar"
     r"|barring|abnormal\w*|abs(?:ent|ence)\w*|in(?:active|valid|complete)\w*|irregular\w*"
     r"|dis(?:abled|continued|qualified))\b"
 )

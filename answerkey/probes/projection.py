@@ -273,7 +273,7 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
     if kinds not in ({"", "max"}, {"", "min"}):
         return False
     asked = find_asked_words(question)
-    if any(word.text == "how" for word in question.words):
+    if not asked or any(word.text == "how" for word in question.words):
         return False  # "how old is the youngest" asks for an age
     places = [place for place, word in enumerate(question.words) if word.text in _EXTREMES]
     if not places or not asked.isdisjoint(places):
@@ -333,14 +333,16 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
                 and differing
                 and used.isdisjoint(differing)
                 and not is_named(its_own, question.said_words)
-                and all(_is_said(other[stem], question) for stem in differing)
+                and all(_is_asked(other[stem], question) for stem in differing)
             ):
                 return {"kind": "similar_column", "column": f"{table.name}.{column.name}"}
     return None
 
 
-def _is_said(word: Word, question: Question) -> bool:
-    return any(word.stem == said.stem or is_start_of(word, said) for said in question.words)
+def _is_asked(word: Word, question: Question) -> bool:
+    """Whether a word of a name is asked for: not the first of "the most first"."""
+    said = (question.words[place] for place in find_asked_words(question))
+    return any(word.stem == one.stem or is_start_of(word, one) for one in said)
 
 
 # Mentions: the columns that a question names plainly, by the words of their names.

@@ -265,6 +265,15 @@ SOUND = [
     (find_projection_mismatch, "Did Ada win a medal?", "SELECT count(*) FROM fair"),
     (find_projection_mismatch, "Show the name and the age of the oldest cow of each colour.",
      "SELECT name, max(age) FROM cow GROUP BY colour"),
+    (find_projection_mismatch, "Sort the cows by the day they were sold, the first day first, and"
+     " those bought last.", "SELECT bought_day FROM cow ORDER BY sold_day"),
+    (find_projection_mismatch, "The most litres of each farm, with its name",
+     "SELECT f.name, max(c.litres) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"),
+    (find_negation_mismatch, "Which farms are foreign to Alda?",
+     "SELECT name FROM farm WHERE town <> 'Alda'"),
+    (find_negation_mismatch, "Which cows changed their farm between the fairs?",
+     "SELECT a.cow_id FROM fair AS a JOIN fair AS b ON a.cow_id = b.cow_id"
+     " WHERE NOT a.medal = b.medal"),
     # those of the most have no count of zero
     (find_zero_count_dropped, "Which farms have the most cows?",
      "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
