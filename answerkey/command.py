@@ -1,8 +1,8 @@
 """The command `answerkey`: a verb for each thing that people do. What it cannot do, it says in
 words, with exit status 1.
 
-A verb imports what it needs when it runs: `--help` is there at once, and `evaluate`, `score` and
-`review` need nothing but Python.
+A verb imports what it needs when it runs: `--help` is there at once, and `evaluate`, `repairs`,
+`review` and `score` need nothing but Python.
 """
 
 from __future__ import annotations
@@ -27,13 +27,22 @@ EXTRAS = {"shtab": "completion"}
 # --- the verbs
 
 
-def explain() -> int:
+def explain(question_id: list[str]) -> int:
     from answerkey.dataset import read_classified
     from answerkey.sections.whole_file import read_params
     from answerkey.selection.choice import explain_choice
 
     params = read_params()
     settings = params.select_questions
+    if question_id:
+        from answerkey.report.repairs import explain_question, find_questions
+        from answerkey.selection.policies import find_reason, read_policies
+
+        policies = read_policies(settings.policies)
+        found = find_questions(read_classified(), question_id)
+        told = (explain_question(question, find_reason(question, policies)) for question in found)
+        print("\n\n".join(told))
+        return 0
     rule = params.classify_difficulty
     bar = params.export_trainers.min_mutation_score
     corpus = params.corpus
@@ -61,6 +70,18 @@ def compare(revision: str) -> int:
     from answerkey.report.comparison import compare_product
 
     print(compare_product(revision))
+    return 0
+
+
+def repairs(*, sql: bool, limit: int | None, as_json: bool) -> int:
+    from answerkey.base.paths import REPAIRS
+    from answerkey.report.repairs import describe_repaired, read_repairs
+
+    for number, record in enumerate(read_repairs(REPAIRS, by_sql=sql, limit=limit)):
+        if as_json:
+            print(json.dumps(record))
+        else:
+            print("\n" * bool(number) + describe_repaired(record))
     return 0
 
 
@@ -155,7 +176,14 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
         verb.set_defaults(run=run)
         return verb
 
-    add(explain, "tell what these params and their neighbours would select", "")
+    verb = add(
+        explain,
+        "tell what these params and their neighbours would select, or all doubts of a question",
+        "",
+    )
+    verb.add_argument(
+        "question_id", nargs="*", help="a question, whose risks, flags and repairs are told"
+    )
     add(
         validate,
         "check data/questions against its databases, executing gold SQL; exit status 0: valid,"
@@ -164,6 +192,17 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     )
     verb = add(compare, "list questions that came, went or changed since a git revision", "HEAD~1")
     verb.add_argument("revision", metavar="REV", help="a commit, a branch or a tag")
+    verb = add(
+        repairs,
+        "list questions whose gold is in doubt, and what was likelier meant, the riskiest answers"
+        " first",
+        "--limit 20",
+    )
+    verb.add_argument("--sql", action="store_true", help="the riskiest SQL first")
+    verb.add_argument("--limit", type=_read_count, metavar="N", help="so many questions")
+    verb.add_argument(
+        "--json", dest="as_json", action="store_true", help="a line of JSON a question, with all"
+    )
     verb = add(
         review, "say where the page is, and how to take over what a review decides", "--open"
     )
@@ -214,6 +253,12 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb = add(completion, "print a script by which a shell completes these commands", "bash")
     verb.add_argument("shell", choices=("bash", "tcsh", "zsh"), help="which shell")
     return parser
+
+
+def _read_count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0, found {text!r}")
+    return int(text)
 
 
 def _add_dataset(verb: argparse.ArgumentParser, read_path: Callable[[str], Path]) -> None:

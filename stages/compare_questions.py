@@ -1,6 +1,6 @@
 """Questions are compared with each other (repeats, contradictions, leaks between splits) and with
 held-out sets, and all that is known of each, with the risk that its gold is wrong, is joined in one
-table, which later stages read."""
+table, which later stages read. Those with repairs are listed by risk, for people."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.paths import HELD_OUT, INTERIM, SCHEMAS
+from answerkey.base.paths import HELD_OUT, INTERIM, REPAIRS, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
+from answerkey.comparison.repairs import RepairedQuestion, describe_repairs, sort_by_risk
 from answerkey.dataset import JOINED, Question, make_joined_record
 from answerkey.risk.risks import Assessment, read_risks
 from answerkey.risk.verdicts import read_verdicts
@@ -37,6 +38,8 @@ def main(params: Params) -> None:
     overlaps: Counter[str] = Counter()
     solved: Counter[str] = Counter()
 
+    repaired: list[RepairedQuestion] = []
+
     def add_flags(question: Question) -> Question:
         found = shared.get(question.question_id, [])
         if (overlap := held_out.find_overlap(question)) is not None:
@@ -45,9 +48,13 @@ def main(params: Params) -> None:
         question = assessment.assess(add_findings(question, found))
         found = find_in_rollouts(question.pass_rate, answer_risk=question.answer_risk)
         solved.update(one.code for one in found)
-        return add_findings(question, found)
+        question = add_findings(question, found)
+        if (record := describe_repairs(question)) is not None:
+            repaired.append(record)
+        return question
 
     write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, join())))
+    write_jsonl(REPAIRS, sort_by_risk(repaired))
     counts = Counter(one.code for found in shared.values() for one in found)
     log.info(f"{spell_count(len(shared), 'question')} related to others{list_counts(counts)}")
     if overlaps:

@@ -31,7 +31,7 @@ def list_verbs() -> dict[str, argparse.ArgumentParser]:
 
 VERBS = list_verbs()
 EXAMPLES = {name: verb.epilog.removeprefix("example: answerkey ") for name, verb in VERBS.items()}
-WITHOUT_PACKAGES = ("evaluate", "review", "score")
+WITHOUT_PACKAGES = ("evaluate", "repairs", "review", "score")
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -119,6 +119,7 @@ IMPORT = "import-corrections a.json --corpus local --name a --source b --license
         ("score p.jsonl --rule no", "No rule 'no': expected one of strict, "),
         ("compare no-such-revision", "revision no-such-revision: "),
         ("review", "No reports/dataset.html: run `dvc repro`, which makes it"),
+        ("explain nobody_1 nobody_2", "no question nobody_1, nobody_2: expected question_ids, as"),
         ("pin local", "Corpus local has nothing to pin: "),
         (f"{IMPORT} tomorrow", "--date is 'tomorrow', expected a day: 2026-03-01"),
     ],
@@ -148,6 +149,11 @@ def test_explain_and_validate_say_what_there_is(
     said = capsys.readouterr().out
     assert said.startswith("corpus local: 42 questions\n\n")
     assert "largest selection: 35 of " in said
+    question = inside.questions("eval")[0]
+    assert main(["explain", question["question_id"]]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"{question['question_id']}: usable\n")
+    assert "\n  sql_risk    0." in said
     assert main(["validate"]) == 0
     assert capsys.readouterr().err == "validate: no errors\n"
 

@@ -104,6 +104,7 @@ def test_verbs_find_the_project_from_a_folder_below(
     for command, words in {
         "explain": "largest selection: 35 of ",
         "validate": "",
+        "repairs --limit 0": "",
         "review": (tmp_path / "reports/dataset.html").as_uri(),
         "evaluate small.jsonl": "100.0%",
         "evaluate ./small.jsonl --out own --dataset ../../data/questions": "100.0%",
@@ -120,7 +121,7 @@ def test_verbs_find_the_project_from_a_folder_below(
 
 
 @pytest.mark.parametrize(
-    "command", ["explain", "validate", "review", "pin spider", "score p.jsonl"]
+    "command", ["explain", "validate", "repairs", "review", "pin spider", "score p.jsonl"]
 )
 def test_verb_without_a_project_says_so(
     command: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -141,6 +142,7 @@ PIPED = {
     "score": ("answerkey", "score", "small.jsonl"),
     "evaluate": ("answerkey", "evaluate", "small.jsonl"),
     "explain": ("answerkey", "explain"),
+    "repairs": ("answerkey", "repairs"),
     "policies": ("stages.select_questions", "--policies"),
     "tasks": (
         "answerkey.environments.tasks",

@@ -25,6 +25,7 @@ SPLIT_QUESTIONS = INTERIM / "splits.jsonl"
 SELECTION = INTERIM / "selection"
 VALIDATION = INTERIM / "validation.json"
 PASS_RATES = INTERIM / "pass_rates.json"
+REPAIRS = INTERIM / "repairs.jsonl"
 
 # Of these, a shard a database.
 GOLD_ANSWERS = INTERIM / "gold_answers"

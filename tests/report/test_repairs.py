@@ -1,0 +1,152 @@
+"""`answerkey repairs` and `answerkey explain ID`: what is doubted, in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.alternatives.repairs import READINGS_OF_FLAGS
+from answerkey.base.paths import REPAIRS
+from answerkey.base.records import write_jsonl
+from answerkey.command import main
+from answerkey.comparison.repairs import describe_repairs, sort_by_risk
+from answerkey.report.repairs import SENTENCES, explain_question
+from tests.shared.joined_questions import make_joined
+
+GROUPED = {
+    "rule": "grouped_by_key",
+    "sql": "SELECT name, count(*) FROM ship GROUP BY id",
+    "answers": "other",
+    "gold_rows": [["Sun", 2]],
+    "repair_rows": [["Sun", 1], ["Sun", 1]],
+}
+ANY_CASE = {"rule": "any_case", "sql": "SELECT 2", "answers": "same"}
+REORDERED = {
+    "rule": "direction_mismatch",
+    "sql": "SELECT 3",
+    "answers": "other",
+    "gold_rows": [],
+    "repair_rows": [],
+}
+FLAGS = [
+    {
+        "code": "group_by_non_key",
+        "evidence": {"repair": "grouped_by_key", "answers": "other", "column": "ship.name"},
+    }
+]
+
+
+def make_question(name: str, risks: tuple[float, float], *repairs: dict[str, Any]) -> Any:
+    return make_joined(
+        name,
+        database_name="fleet",
+        split="train",
+        question_text="How many ships\nhave each name?",
+        gold_sql="SELECT name, count(*) FROM ship GROUP BY name",
+        answer_risk=risks[0],
+        sql_risk=risks[1],
+        flags=FLAGS,
+        repairs=list(repairs),
+    )
+
+
+QUESTIONS = [
+    make_question("a", (0.2, 0.9), ANY_CASE),
+    make_question("b", (0.8, 0.8), GROUPED, ANY_CASE),
+    make_question("c", (0.2, 0.3), REORDERED),
+    make_question("d", (0.9, 0.9)),
+    make_joined("e", flags=[]),
+]
+
+
+@pytest.fixture
+def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").touch()
+    records = [record for each in QUESTIONS if (record := describe_repairs(each)) is not None]
+    write_jsonl(REPAIRS, sort_by_risk(records))
+    return tmp_path
+
+
+def list_ids(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
+    assert main(["repairs", "--json", *options]) == 0
+    return [json.loads(line)["question_id"] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.usefixtures("listed")
+def test_questions_with_repairs_stand_by_risk(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list_ids(capsys) == ["b", "a", "c"]
+    assert list_ids(capsys, "--sql") == ["a", "b", "c"]
+    assert list_ids(capsys, "--limit", "1") == ["b"]
+    assert list_ids(capsys, "--limit", "0") == []
+
+
+@pytest.mark.usefixtures("listed")
+def test_list_says_what_differs_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repairs", "--limit", "2"]) == 0
+    said = capsys.readouterr().out
+    assert said == (
+        "b: answer_risk 0.80, sql_risk 0.80\n"
+        "  question    How many ships have each name?\n"
+        "  gold        SELECT name, count(*) FROM ship GROUP BY name\n"
+        "  repair      SELECT name, count(*) FROM ship GROUP BY id\n"
+        "  reason      Rows are grouped by a column that different things share, such as a name."
+        " (group_by_non_key, grouped_by_key)\n"
+        "  answers     The answers differ.\n"
+        '  only gold   [["Sun", 2]]\n'
+        '  only repair [["Sun", 1], ["Sun", 1]]\n'
+        "  1 more repair: answerkey explain b\n"
+        "\n"
+        "a: answer_risk 0.20, sql_risk 0.90\n"
+        "  question    How many ships have each name?\n"
+        "  gold        SELECT name, count(*) FROM ship GROUP BY name\n"
+        "  repair      SELECT 2\n"
+        f"  reason      {SENTENCES['any_case']} (any_case)\n"
+        "  answers     Both give the same answer here: the answer stands, and gold SQL is in"
+        " doubt.\n"
+    )
+
+
+@pytest.mark.usefixtures("listed")
+def test_other_order_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repairs"]) == 0
+    assert "The answers differ: the same rows, in another order." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize("number", ["-1", "many", "1.5"])
+def test_limit_is_a_whole_number(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["repairs", f"--limit={number}"])
+    assert f"expected a whole number from 0, found '{number}'" in capsys.readouterr().err
+
+
+def test_question_without_repairs_is_not_listed() -> None:
+    assert [describe_repairs(each) for each in QUESTIONS[3:]] == [None, None]
+
+
+def test_flags_of_the_list_are_brief() -> None:
+    record = describe_repairs(QUESTIONS[1])
+    assert record is not None
+    evidence = {"repair": "grouped_by_key", "answers": "other"}
+    assert record["flags"] == [{"code": "group_by_non_key", "evidence": evidence}]
+
+
+def test_each_rule_of_a_repair_has_a_sentence() -> None:
+    readings = {name for names in READINGS_OF_FLAGS.values() for name in names}
+    assert readings <= set(SENTENCES)
+
+
+def test_question_is_explained_with_both_risks_and_all_repairs() -> None:
+    why = ("audit_gold_answers", "answer_risk", "")
+    said = explain_question(QUESTIONS[1], why)
+    assert said.startswith(
+        "b: left out: answer_risk\n  question    How many ships have each name?\n"
+    )
+    assert "  answer_risk 0.80, how likely the answer is not what the question asks\n" in said
+    assert "  sql_risk    0.80, how likely gold SQL does not say what" in said
+    assert said.count("  repair   ") == 2
+    assert "answer_risk none: it has no answer" in explain_question(QUESTIONS[4], None)
