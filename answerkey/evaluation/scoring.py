@@ -120,7 +120,7 @@ def score_predictions(
     ]
     keys = [_hash(code, job._asdict()) for job in jobs]
     kept = journal.read_bytes() if journal.is_file() else b""
-    known = _read_journal(kept)
+    known = read_journal(kept)
     waiting = [job_index for job_index, key in enumerate(keys) if key not in known]
     journal.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -218,7 +218,7 @@ def _hash_code() -> str:
     return _hash(sqlite3.sqlite_version, [path.read_text(encoding="utf-8") for path in files])
 
 
-def _read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
+def read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
     """The scores that are kept; a line that a killed run did not finish has none,
     nor has one that is no score."""
     known: dict[str, dict[str, Any]] = {}

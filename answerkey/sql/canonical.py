@@ -228,7 +228,7 @@ def write_template(tree: exp.Expr) -> str:
         _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
         # What these do not name is told apart by the conditions, which have an order now.
         _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
-    return _number_names(write_sql(tree))
+    return number_names(write_sql(tree))
 
 
 def _blank(nodes: list[exp.Expr]) -> None:
@@ -275,7 +275,8 @@ def _sort_by_place(tree: exp.Expr, names: list[str]) -> None:
     sort_query(list(tree.walk()), key, may_mirror=True)
 
 
-def _number_names(text: str) -> str:
+def number_names(text: str) -> str:
+    """A text whose marked names are numbered, in the order in which they first stand there."""
     numbers: dict[str, dict[str, int]] = {"t": {}, "c": {}}
 
     def number(match: re.Match[str]) -> str:

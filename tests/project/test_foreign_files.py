@@ -25,7 +25,7 @@ from answerkey.corpus.loading import read_corrections
 from answerkey.dataset import Question
 from answerkey.evaluation.predictions import Dataset, index, read_predictions
 from answerkey.evaluation.samples import read_rollouts
-from answerkey.evaluation.scoring import _read_journal
+from answerkey.evaluation.scoring import read_journal
 from answerkey.exports.prompts import read_links
 from answerkey.risk.risks import read_risks
 from answerkey.risk.verdicts import FIELDS, read_verdicts
@@ -322,4 +322,4 @@ def test_journal_that_something_else_wrote_into_keeps_what_is_before_it(
         file.write(line + b"\n")
     assert ShardDirectory(tmp_path / "shards").is_fresh("one", "key")
     score = b'{"key": "k", "on_database": true, "on_suite": true}'
-    assert _read_journal(line + b"\n" + score) == {"k": {"on_database": True, "on_suite": True}}
+    assert read_journal(line + b"\n" + score) == {"k": {"on_database": True, "on_suite": True}}
