@@ -23,6 +23,7 @@ DOCUMENT = PAGE.read_text(encoding="utf-8")
 MODULE = re.compile(
     r"`((?:answerkey|stages)/[\w/]+\.py)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
+TEST_OF_PROBE = "tests/probes/test_tables.py"
 PLACE = re.compile(r"^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$", re.MULTILINE)
 
 
@@ -59,7 +60,7 @@ def insert_line(folder: Path, path: str, where: str, line: str) -> None:
 
 
 def test_every_file_that_is_named_exists_or_is_a_new_one() -> None:
-    new = {"answerkey/probes/tables.py", "answerkey/exports/alpaca.py"}
+    new = {"answerkey/probes/tables.py", "answerkey/exports/alpaca.py", TEST_OF_PROBE}
     named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.py)`", DOCUMENT))
     assert new < named
     assert [path for path in sorted(named - new) if not (ROOT / path).is_file()] == []
@@ -98,11 +99,17 @@ def test_added_probe_and_export_pass_the_checks(tmp_path: Path) -> None:
     folder = make_checkout(tmp_path / "answerkey")
     for title in ("A probe", "An export"):
         extend(folder, title)
+    (folder / TEST_OF_PROBE).write_text(find_block(PAGE, "python", "ProbeWorld"), encoding="utf-8")
     run(folder, "make", "fix")
     put_table_of_flags(folder)
     run(folder, "ruff", "check", ".")
     run(folder, "ruff", "format", "--check", ".")
-    tests = ("tests/project", "tests/test_flags.py", "tests/stages/test_export_trainers.py")
+    tests = (
+        "tests/project",
+        "tests/test_flags.py",
+        "tests/stages/test_export_trainers.py",
+        TEST_OF_PROBE,
+    )
     run(folder, "python", "-m", "pytest", "-q", "-n", "0", *tests)
 
 
