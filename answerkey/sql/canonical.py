@@ -28,6 +28,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.generator import Generator
 
+from answerkey.sql.conditions import CONNECTORS, join_parts
 from answerkey.sql.query_tree import (
     LITERALS,
     MAX_TOKENS,
@@ -54,7 +55,6 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
-_CONNECTORS = (exp.And, exp.Or)
 _JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
 _CALL = re.compile(r"\w\(")  # as in "count(*)", which SQLite may have named a column
 _NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
@@ -132,9 +132,9 @@ def sort_query(nodes: list[exp.Expr], key: Callable[[str], Any], *, may_mirror: 
         if kind is exp.In and all(map(_is_literal, node.expressions)):
             values = sorted(node.expressions, key=lambda value: key(write_sql(value)))
             node.set("expressions", values)
-        elif kind in _CONNECTORS and not _is_part(node):
+        elif kind in CONNECTORS and not _is_part(node):
             parts = sorted(_list_parts(node), key=lambda part: key(write_sql(part)))
-            node.replace(_join_parts(kind, parts))
+            node.replace(join_parts(kind, parts))
 
 
 def _mirror_comparison(node: exp.Expr, key: Callable[[str], Any]) -> None:
@@ -165,7 +165,7 @@ def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:
     conditions += [where.this] if where is not None else []
     conditions = [part for part in conditions if part != exp.true()]  # sqlglot's, where ON is none
     if conditions:
-        select.set("where", exp.Where(this=_join_parts(exp.And, conditions)))
+        select.set("where", exp.Where(this=join_parts(exp.And, conditions)))
     start.set("this", members[0])
     select.set("joins", [exp.Join(this=member) for member in members[1:]])
 
@@ -200,15 +200,8 @@ def _list_parts(node: exp.Expr) -> list[exp.Expr]:
         if type(part) is type(node):
             pending += (part.expression, part.this)
         else:
-            parts.append(exp.Paren(this=part) if isinstance(part, _CONNECTORS) else part)
+            parts.append(exp.Paren(this=part) if isinstance(part, CONNECTORS) else part)
     return parts
-
-
-def _join_parts(kind: type[exp.Connector], parts: list[exp.Expr]) -> exp.Expr:
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = kind(this=joined, expression=part)
-    return joined
 
 
 def write_template(tree: exp.Expr) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -190,10 +190,9 @@ def check_selection(settings: SelectQuestions) -> list[str]:
     excluded = [record["question_id"] for record in read_jsonl(SELECTION / EXCLUDED)]
     counts = Counter([*excluded, *(question["question_id"] for question in questions)])
     errors += [
-        f"{question_id}: expected {int(question_id in expected)} times among selected and excluded"
-        f" questions, as it was loaded, found {counts[question_id]} times"
-        for question_id in sorted(counts.keys() | expected.keys())
-        if counts[question_id] != (question_id in expected)
+        f"{question_id}: expected {wanted} times among selected and excluded questions, as it was"
+        f" loaded, found {count} times"
+        for question_id, count, wanted in _list_miscounted(counts, expected)
     ]
     errors += [
         f"{question['question_id']}: {field}: expected {shorten(value)}, as the stages before made"
@@ -203,6 +202,16 @@ def check_selection(settings: SelectQuestions) -> list[str]:
         if question[field] != value
     ]
     return errors + check_sidecars(questions, SELECTION, read_database_hashes(DATABASES))
+
+
+def _list_miscounted(
+    counts: Counter[str], expected: Mapping[str, object]
+) -> Iterator[tuple[str, int, int]]:
+    """Each id that is not there once if it is expected, and else not at all: how often it is, and
+    how often it should be."""
+    for question_id in sorted(counts.keys() | expected.keys()):
+        if counts[question_id] != (wanted := int(question_id in expected)):
+            yield question_id, counts[question_id], wanted
 
 
 def check_sidecars(
@@ -218,10 +227,8 @@ def check_sidecars(
     for sidecar in (AUDIT, SUITES):
         counts = Counter(record["question_id"] for record in read_jsonl(folder / sidecar))
         errors += [
-            f"{question_id}: {sidecar}: expected {int(question_id in names)} records, found"
-            f" {counts[question_id]}"
-            for question_id in sorted(counts.keys() | names.keys())
-            if counts[question_id] != (question_id in names)
+            f"{question_id}: {sidecar}: expected {wanted} records, found {count}"
+            for question_id, count, wanted in _list_miscounted(counts, names)
         ]
     files = {
         (names[record["question_id"]], record["database_sha256"])
