@@ -148,6 +148,37 @@ def read_choices(
         yield Label(name, question["question_id"], is_wrong, answer)
 
 
+def measure_repairs(run: Path, labels: list[Path], ids: dict[Any, str]) -> str:
+    """Return a line: of how many golds that were corrected to other rows the corrected rows are
+    those of a repair, and of the first one; "" if these lists correct none."""
+    known = {q["question_id"]: q for q in read_jsonl(run / "data/interim/joined.jsonl")}
+    corrected = among = first = 0
+    for path in labels:
+        for record in json.loads(path.read_text("utf-8")):
+            change = record.get("arcwise") or {}
+            question = known.get(ids.get(record.get("question_id"), ""))
+            if not change.get("rows_changed") or question is None:
+                continue
+            name = question["database_name"]
+            with GuardedDatabase(run / f"data/databases/{name}/{name}.sqlite") as opened:
+                real = Executions(opened)
+                rows = real.find_rows(change["sql"])
+                is_same = [
+                    are_same(rows, real.find_rows(repair["sql"]), ordered=False)
+                    for repair in question["repairs"] or ()
+                ]
+            corrected, among, first = (
+                corrected + 1,
+                among + any(is_same),
+                first + is_same[:1].count(True),
+            )
+    if not corrected:
+        return ""
+    return (
+        f"{corrected} golds corrected to other rows: {among} among the repairs, {first} the first"
+    )
+
+
 def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str]) -> list[Judged]:
     """Return each judgement of a question that has an answer, with its signs."""
     questions = [q for q in read_jsonl(run / "data/interim/joined.jsonl") if q["answer_type"]]
@@ -335,6 +366,9 @@ def main() -> None:
     if not any(each.wrong["sql"] for each in judged):
         parser.error("none of these questions was judged wrong: expected lists of judged gold")
     print(write_lists(judged), *(write_signs(judged, target) for target in TARGETS), sep="\n\n")
+    for _, run, *labels in arguments.corpus:
+        if line := measure_repairs(Path(run), [Path(label) for label in labels], ids):
+            print(f"\n{line}")
     if arguments.out:
         tables = {target: count(judged, target) for target in TARGETS}
         corpora = sorted({name for table in tables.values() for name in table})

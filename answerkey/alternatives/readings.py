@@ -12,6 +12,7 @@ from sqlglot import exp
 from answerkey.alternatives.amounts import read_single_values
 from answerkey.alternatives.codes import FindRows, read_codes, read_named_values
 from answerkey.alternatives.groups import read_groupings, read_zero_counts
+from answerkey.alternatives.kept import read_measured, read_uncut
 from answerkey.alternatives.rows import read_duplicates, read_nulls, read_set_members
 from answerkey.alternatives.superlatives import read_superlatives
 from answerkey.alternatives.texts import read_texts
@@ -30,9 +31,12 @@ _RULES = (
     read_single_values,
     read_superlatives,
     read_texts,
+    read_uncut,
     read_unnamed,
     read_zero_counts,
 )
+
+_RULES_OF_ROWS = (read_codes, read_measured, read_named_values)  # which ask the real rows
 
 
 def list_readings(
@@ -47,5 +51,5 @@ def list_readings(
     """
     scopes = Scopes(tree, schema)
     steps = [rule(scopes, question_text) for rule in _RULES]
-    steps += [rule(scopes, question_text, find_rows) for rule in (read_codes, read_named_values)]
+    steps += [rule(scopes, question_text, find_rows) for rule in _RULES_OF_ROWS]
     return sorted(write_changes(scopes, steps, most=MAX_READINGS_PER_RULE))

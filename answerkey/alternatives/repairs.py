@@ -6,7 +6,7 @@ SQL says; where it has others, one of the two is not what the question asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
@@ -17,6 +17,7 @@ from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import Row, Value
 
+_MAX_COMBINED = 3  # alternatives with each of which the others are tried together
 MAX_STEPS = 2_000_000  # of an alternative: one that takes more says nothing
 
 # The readings that repair what a flag doubts.
@@ -62,6 +63,7 @@ class Gold(NamedTuple):
     """What is compared with: gold's rows, how far their order counts, and the segments of every
     right answer if its LIMIT cuts through a tie."""
 
+    sql: str
     rows: list[Row]
     order: Order
     accepted_rows: Sequence[Any] | None = None
@@ -97,14 +99,17 @@ class Tried(NamedTuple):
 
 
 def try_alternatives(
-    findings: Iterable[Finding], readings: Iterable[Change], gold: Gold, real: Executions
+    findings: Iterable[Finding], read: Callable[[str], list[Change]], gold: Gold, real: Executions
 ) -> Tried:
     """Execute the repairs of findings, and the readings of a question.
 
     A finding says its repair as SQL (`evidence["repair"]`), or a reading is one
-    (READINGS_OF_FLAGS): of several the first that answers otherwise, or else the first.
+    (READINGS_OF_FLAGS): of several the first that answers otherwise, or else the first. Where
+    several answer otherwise, they are tried together, too: "all that tie, and each once".
+
+    read: the readings of the question for a query, first of all for gold's.
     """
-    tried = [try_query(reading.name, reading.sql, gold, real) for reading in readings]
+    tried = [try_query(reading.name, reading.sql, gold, real) for reading in read(gold.sql)]
     known = [repair for repair in tried if repair is not None]
     named: list[Finding] = []
     repairs: list[Repair] = []
@@ -118,11 +123,25 @@ def try_alternatives(
             evidence["answers"] = answers
         named.append(finding._replace(evidence=evidence))
     repairs += [repair for repair in known if repair["answers"] == "other"]
+    repairs += _try_together(repairs, read, gold, real)
     once = {repair["sql"]: repair for repair in reversed(repairs)}
     same = [
         Change(repair["rule"], repair["sql"]) for repair in known if repair["answers"] == "same"
     ]
     return Tried(named, list(once.values())[::-1], same)
+
+
+def _try_together(
+    repairs: list[Repair], read: Callable[[str], list[Change]], gold: Gold, real: Executions
+) -> Iterator[Repair]:
+    others = {repair["rule"]: repair for repair in repairs if repair["answers"] == "other"}
+    for first in [*others.values()][:_MAX_COMBINED] if len(others) > 1 else ():
+        for second in read(first["sql"]):
+            if second.name in others and second.name != first["rule"]:
+                rule = f"{first['rule']}+{second.name}"
+                repair = try_query(rule, second.sql, gold, real)
+                if repair is not None and repair["answers"] == "other":
+                    yield repair
 
 
 def _find_repair(

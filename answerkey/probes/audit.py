@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.alternatives.readings import list_readings
 from answerkey.alternatives.repairs import Gold, Tried, try_alternatives
+from answerkey.alternatives.trees import Change
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
@@ -106,14 +107,20 @@ def report_question(audit: QueryAudit, question: Question, real: Executions) -> 
         if question.words:
             for probe in QUESTION_PROBES:
                 findings += probe(inspection, question)
-        text = " ".join(filter(None, (question.text, question.evidence)))
-        readings = list_readings(inspection.tree, inspection.schema, text, real.find_rows)
+        read = partial(_read, inspection, question, real)
         accepted_rows = audit.accepted_rows if has_choice(audit.accepted_rows) else None
         order = read_order(audit.order_matters, audit.accepted_rows)
-        gold = Gold(inspection.rows, order, accepted_rows)
-        return _make_report(audit, try_alternatives(findings, readings, gold, real))
+        gold = Gold(inspection.sql, inspection.rows, order, accepted_rows)
+        return _make_report(audit, try_alternatives(findings, read, gold, real))
     except RecursionError:
         return report_nothing(_TOO_DEEP)
+
+
+def _read(inspection: Inspection, question: Question, real: Executions, sql: str) -> list[Change]:
+    """The readings of a question for a query: gold's, or one that is another already."""
+    tree = inspection.tree if sql == inspection.sql else parse_sql(sql)
+    text = " ".join(filter(None, (question.text, question.evidence)))
+    return list_readings(tree, inspection.schema, text, real.find_rows)
 
 
 def report_nothing(why: str) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def list_signs(
     signs += [
         Sign(READING, repair["rule"], OTHER)
         for repair in repairs
-        if repair["answers"] == OTHER and repair["rule"] not in named
+        if repair["answers"] == OTHER and repair["rule"] not in named and "+" not in repair["rule"]
     ]
     return list(dict.fromkeys(signs))
 
