@@ -169,16 +169,22 @@ _FACTORS: dict[str, tuple[float, ...]] = {
     **{"second": (1000, 1 / 60), "minute": (60, 60_000, 1 / 60), "hour": (60, 3600, 3.6e6, 1 / 24)},
     **{"day": (24, 1440, 86_400, 1 / 7), "week": (7, 168), "month": (30, 1 / 12)},
     **{"year": (12, 365), "decade": (10,), "century": (100,)},
-    **dict.fromkeys(("meter", "metre"), (100, 1000, 1 / 1000)),
+    **{"sec": (1000, 1 / 60), "min": (60, 60_000, 1 / 60), "h": (60, 3600, 3.6e6, 1 / 24)},
+    **dict.fromkeys(("meter", "metre", "m"), (100, 1000, 1 / 1000)),
+    **{"cm": (10, 1 / 100), "mm": (1 / 10, 1 / 1000), "g": (1 / 1000,)},
     **dict.fromkeys(("kilometer", "kilometre", "km", "kilogram", "kg", "ton", "tonne"), (1000,)),
     **dict.fromkeys(("dollar", "euro"), (100, 1 / 1000, 1e-6, 1e-9)),
     **{"million": (1 / 1000, 1e-9), "billion": (1000, 1e-6), "percent": (0.01,)},
 }
 
 
+_YEARS = range(1000, 2200)
+_LONGEST_SPAN = 100
+
+
 def has_number(question: Question, values: Iterable[float]) -> bool:
-    """Return whether a question or its evidence has one of some numbers, also in another unit, or
-    by a word that means it.
+    """Return whether a question or its evidence has one of some numbers, also in another unit, by a
+    word that means it, or as a year so many years before or after another.
 
     >>> has_number(Question("longer than 2 hours"), [120]), has_number(Question("adults"), [18])
     (True, True)
@@ -189,6 +195,9 @@ def has_number(question: Question, values: Iterable[float]) -> bool:
     said |= {value for word, some in _MEANT.items() if stem_word(word) in stems for value in some}
     factors = {one for unit, some in _FACTORS.items() if stem_word(unit) in stems for one in some}
     said |= {round(factor * number, 9) for factor in factors for number in (*said, 1)}
+    years = [number for number in said if number in _YEARS]
+    spans = [span for span in (*said, 1) if span <= _LONGEST_SPAN]
+    said |= {year + way * span for year in years for span in spans for way in (-1, 1)}
     return any(round(value, 9) in said for value in values)
 
 
@@ -263,6 +272,7 @@ _OR_MORE = re.compile(
 )
 _BETWEEN = re.compile(r"\bbetween(?:\s+(?:the|years?|ages?|ids?))*[\s$£€]*$")
 _BETWEEN_AND = re.compile(r"\s*(?:and|to|-)\s*(?:the )?[\s$£€]*$")
+_EXCLUSIVE = re.compile(r"\b(?:exclusive(?:ly)?|strictly)\b")
 _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excluding)\b|n't\b")
 _MORE = word_set("more greater larger higher over above exceeding exceeds least")
 _LESS = word_set("less fewer smaller lower under below most")
@@ -298,7 +308,8 @@ def find_comparatives(question: Question) -> list[Comparative]:
         before = text[max(0, number.start - _WINDOW) : number.start]
         is_end = range_end is not None and _BETWEEN_AND.match(text[range_end : number.start])
         if is_end or _BETWEEN.search(before):
-            found.append(Comparative("between", False, number.values[0]))
+            is_strict = _EXCLUSIVE.search(text) is not None
+            found.append(Comparative("between", is_strict, number.values[0]))
             range_end = None if is_end else number.end
             continue
         range_end = None

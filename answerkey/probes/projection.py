@@ -38,7 +38,7 @@ _SHOWN = 10
 _SHOWN_TEXT = 100
 _COUNTING = word_set(
     "many number numbers count counts total amount quantity much sum often frequency times size "
-    "no enumerate tally"
+    "no enumerate tally popular popularity population frequent frequently common often"
 )
 _YES_OR_NO = word_set("is are was were do does did has have had can could will would")
 _EACH = word_set("each every per by different distinct unique respective respectively various all")
@@ -340,8 +340,10 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
 
 
 def _is_asked(word: Word, question: Question) -> bool:
-    """Whether a word of a name is asked for: not the first of "the most first"."""
-    said = (question.words[place] for place in find_asked_words(question))
+    """Whether a word of a name is asked for; where nothing says what is, whether it is said, but
+    not the first of "the oldest first"."""
+    asked = [question.words[place] for place in sorted(find_asked_words(question))]
+    said = asked or [word for word in question.words if word.text not in ("first", "last")]
     return any(word.stem == one.stem or is_start_of(word, one) for one in said)
 
 
@@ -369,6 +371,8 @@ _AFTER = word_set(
 )
 _LIST_MARK = re.compile(r",|&|/|\b(?:and|or)\b")
 _BREAKS = word_set("of for from in who whose that which with where by is are has have at")
+_CHOICE = word_set("who which whose")
+_WORDS_OF_CHOICE = 4  # "which old cows are"
 _MEASURES = word_set("number numbers total average count maximum minimum")
 _OF = word_set("amount amounts date dates value type rate level time times size percentage")
 
@@ -402,7 +406,7 @@ def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
             for places in _find_places(question, table, column, places_of):
                 after = [word.text for word in words[places[-1] + 1 : places[-1] + 2]]
                 has_value = after in (["is"], ["are"], ["was"])  # whose rank is 2
-                is_asked = places[-1] in asked and not has_value
+                is_asked = places[-1] in asked and not has_value and not _is_state(words, places[0])
                 named_by = [words[place] for place in places]
                 found.append(Mention(table, column, named_by, places, is_asked))
     return [
@@ -410,6 +414,12 @@ def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
         for mention in found
         if not any(set(mention.places) < set(other.places) for other in found)
     ]
+
+
+def _is_state(words: list[Word], place: int) -> bool:
+    """Whether a word says how those are that are asked for: "who is married"."""
+    before = [word.text for word in words[max(0, place - _WORDS_OF_CHOICE) : place]]
+    return before[-1:] in (["is"], ["are"], ["was"], ["were"]) and bool(_CHOICE & set(before))
 
 
 def _find_places(

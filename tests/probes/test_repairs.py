@@ -274,6 +274,16 @@ SOUND = [
     (find_negation_mismatch, "Which cows changed their farm between the fairs?",
      "SELECT a.cow_id FROM fair AS a JOIN fair AS b ON a.cow_id = b.cow_id"
      " WHERE NOT a.medal = b.medal"),
+    # a state is no column that is asked for; how common a thing is, is a count
+    (find_projection_mismatch, "Which cows are red in colour?", "SELECT name FROM cow WHERE id = 1"),
+    (find_projection_mismatch, "How common is red?", "SELECT count(*) FROM cow"),
+    # years before another, other units, and a range without its ends
+    (find_literal_not_in_question, "Which fairs took place in the 2 years before 2021?",
+     "SELECT year FROM fair WHERE year BETWEEN 2019 AND 2020"),
+    (find_literal_not_in_question, "Which cows are older than 0.07 m?",
+     "SELECT name FROM cow WHERE age > 7"),
+    (find_comparison_mismatch, "Which cows give between 10 and 25 litres, exclusive?",
+     "SELECT name FROM cow WHERE litres > 10 AND litres < 25"),
     # those of the most have no count of zero
     (find_zero_count_dropped, "Which farms have the most cows?",
      "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
