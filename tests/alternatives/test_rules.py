@@ -1,0 +1,68 @@
+"""Every rule of alternatives is declared once, and its example is what it makes."""
+
+from __future__ import annotations
+
+import ast
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from answerkey.alternatives.codes import mutate_codes
+from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.alternatives.readings import list_readings
+from answerkey.alternatives.rules import EXAMPLE, REASONS, RULES, Role, Rule, list_rules
+from answerkey.alternatives.trees import Change, write_changes
+from answerkey.sql.query_tree import parse_sql
+from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import read_schema
+from tests.shared.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(EXAMPLE)
+        yield connection
+
+
+def list_yielded() -> set[str]:
+    """The names that the functions of the room yield."""
+    return {
+        node.value.value
+        for path in (ROOT / "answerkey/alternatives").glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Constant)
+    }
+
+
+def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
+    def find_rows(sql: str, *, max_steps: int) -> list[tuple]:
+        return database.execute(sql).fetchall()
+
+    schema, tree = read_schema(database), parse_sql(rule.gold)
+    if rule.role == Role.READING:
+        return list_readings(tree, schema, rule.question, find_rows)
+    scopes = Scopes(tree, schema)
+    codes = write_changes(scopes, [mutate_codes(scopes, find_rows)], most=60)
+    return codes + list_neighbors(tree, schema, max_neighbors=60)
+
+
+def test_every_rule_is_declared_once_and_every_other_one_is_gone() -> None:
+    assert len(REASONS) == len(RULES)
+    assert set(REASONS) == list_yielded()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_example_of_a_rule_is_what_it_makes(rule: Rule, database: sqlite3.Connection) -> None:
+    database.execute(rule.gold).fetchall()
+    database.execute(rule.alternative).fetchall()
+    assert Change(rule.name, rule.alternative) in list_alternatives(rule, database)
+
+
+def test_page_has_the_table_that_is_printed() -> None:
+    page = (ROOT / "docs/test-suites.md").read_text(encoding="utf-8")
+    assert "\n".join(list_rules()) in page, (
+        "put in what python -m answerkey.alternatives.rules prints"
+    )
