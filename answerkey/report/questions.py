@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import SqlglotError
@@ -21,20 +21,97 @@ from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, Source, read_cl
 from answerkey.flags import EXPLANATIONS
 from answerkey.sqlite.schema import SchemaFile
 
-Record = dict[str, Any]
+if TYPE_CHECKING:
+    from answerkey.suites.records import SuiteRecord
+
+Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
 AGREEMENT = "models_agree_otherwise"
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
 
-def read_page_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Record]:
+class ShownAnswer(TypedDict):
+    """An answer as rows of cells, and how many rows it has before the cut."""
+
+    rows: list[list[Any]]
+    count: int
+
+
+class OtherQuery(TypedDict):
+    """Another right query, as pieces that are coloured, and its answer."""
+
+    shown: list[str]
+    answer: ShownAnswer
+
+
+class Agreed(TypedDict):
+    """The query on whose answer models agree, and how many of them do."""
+
+    sql: str
+    shown: list[str]
+    models: str
+
+
+class ShownSuite(TypedDict):
+    """A test suite: the scores of the database and of the suite, how many neighbors it kills, how
+    many databases it has, and operator and SQL of neighbors that live."""
+
+    scores: list[float] | None
+    killed: int
+    databases: int
+    alive: list[list[str]]
+
+
+class Row(TypedDict):
+    """A question as the page's script has it; texts are cut.
+
+    question: the text and its evidence; text: the text alone, if there is evidence.
+    reason: why it is left out; None if it is selected.
+    findings: codes, each with the names and texts of its evidence.
+    shown: gold SQL as pieces that are coloured.
+    names: those of the columns of the answer.
+    as_in_corpus: see `find_corpus_text`.
+    """
+
+    id: str
+    question: str
+    text: str | None
+    database: str
+    corpus: str
+    split: str
+    difficulty: str | None
+    answer_type: str | None
+    reason: str | None
+    risk: float | None
+    findings: list[tuple[str, list[list[str]]]]
+    sql: str
+    shown: list[str]
+    names: list[str]
+    answer: ShownAnswer | None
+    others: list[OtherQuery]
+    tables: list[str]
+    hardness: str | None
+    is_ordered: bool
+    source: str
+    suite: ShownSuite | None
+    agreed: Agreed | None
+    as_in_corpus: dict[str, str] | None
+
+
+def read_page_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Row]:
     """The rows of the page's table, in the order of the corpus."""
     ids = choose_ids(_read_sidecars(product), max_rows=max_rows)
-    records, suites = (
-        {record["question_id"]: record for record in source if record["question_id"] in ids}
-        for source in (_read_sidecars(product), read_jsonl(product / SUITES))
-    )
+    records = {
+        record["question_id"]: record
+        for record in _read_sidecars(product)
+        if record["question_id"] in ids
+    }
+    suites = {
+        suite["question_id"]: suite
+        for suite in read_jsonl(product / SUITES)
+        if suite["question_id"] in ids
+    }
     return [
         make_page_row(question, records[name], suites.get(name), max_characters=max_characters)
         for question in read_classified()
@@ -73,8 +150,8 @@ def _list_codes(record: Record) -> list[str]:
 
 
 def make_page_row(
-    question: Question, record: Record, suite: Record | None, *, max_characters: int
-) -> Record:
+    question: Question, record: Record, suite: SuiteRecord | None, *, max_characters: int
+) -> Row:
     """All that the report shows of a question, with its record of audit.jsonl or excluded.jsonl and
     its test suite."""
     most = max_characters
@@ -83,7 +160,7 @@ def make_page_row(
     answer = None
     if question.answer_type is not None:
         answer = show_answer(question.gold_answer, max_characters=most)
-    row = {
+    row: Row = {
         "id": question.question_id,
         "question": cut_text(f"{text}\n{evidence}" if evidence else text, most),
         "text": cut_text(text, most) if evidence else None,
@@ -112,18 +189,20 @@ def make_page_row(
         "source": _describe_source(question.source),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
         "agreed": _find_agreed(record, most=most),
+        "as_in_corpus": None,
     }
-    return row | {"as_in_corpus": find_corpus_text(question, row, max_characters=most)}
+    row["as_in_corpus"] = find_corpus_text(question, row, max_characters=most)
+    return row
 
 
-def _list_findings(record: Record, *, most: int) -> list[list[Any]]:
+def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[str]]]]:
     flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
     if (reason := record.get("reason")) is not None:
         is_flag = record["stage"] == "audit_gold_answers"
         first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
         flags = [first, *(flag for flag in flags if flag != first)]
     return [
-        [code, [[name, cut_text(text, most)] for name, text in _spell_evidence(evidence)]]
+        (code, [[name, cut_text(text, most)] for name, text in _spell_evidence(evidence)])
         for code, evidence in flags
     ]
 
@@ -152,7 +231,7 @@ def cut_text(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters in all)"
 
 
-def show_answer(answer: Any, *, max_characters: int) -> Record:
+def show_answer(answer: Any, *, max_characters: int) -> ShownAnswer:
     """An answer as rows of cells: `rows`, and `count`, the number of rows before the cut.
 
     >>> show_answer([["x", 1.0], [None, 2]], max_characters=99)
@@ -183,7 +262,7 @@ def _show_cell(value: Any, most: int) -> Any:
     return value
 
 
-def _find_agreed(record: Record, *, most: int) -> Record | None:
+def _find_agreed(record: Record, *, most: int) -> Agreed | None:
     agreement = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
     if "sql" not in agreement or len(agreement["sql"]) > most:
         return None
@@ -191,7 +270,7 @@ def _find_agreed(record: Record, *, most: int) -> Record | None:
     return {"sql": agreement["sql"], "shown": show_sql(agreement["sql"]), "models": models}
 
 
-def find_corpus_text(question: Question, row: Record, *, max_characters: int) -> Record | None:
+def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> dict[str, str] | None:
     """The fields that a correction names a question by, as far as the row shows other text.
 
     They are database, question and SQL as the corpus has them: before any correction, and without a
@@ -209,7 +288,8 @@ def find_corpus_text(question: Question, row: Record, *, max_characters: int) ->
         "question": before["question_text"],
         "sql": before["gold_sql"],
     }
-    return {name: text for name, text in texts.items() if text != row[name]}
+    shown = {"database": row["database"], "question": row["question"], "sql": row["sql"]}
+    return {name: text for name, text in texts.items() if text != shown[name]}
 
 
 def _describe_source(source: Source) -> str:
@@ -219,10 +299,8 @@ def _describe_source(source: Source) -> str:
     return "; ".join(parts)
 
 
-def show_suite(suite: Record, *, max_characters: int) -> Record:
-    """What the page's script shows of the test suite of a question: the scores of the database and
-    of the suite (or None), how many neighbors are killed, how many databases there are, and
-    operator and SQL of neighbors that live. All of it is in the sidecar."""
+def show_suite(suite: SuiteRecord, *, max_characters: int) -> ShownSuite:
+    """What the page's script shows of the test suite of a question; the sidecar has all of it."""
     score = suite["mutation_score"]
     return {
         "scores": None if score is None else [score["database"], score["suite"]],
@@ -235,9 +313,9 @@ def show_suite(suite: Record, *, max_characters: int) -> Record:
     }
 
 
-def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record]]:
+def pick_examples(rows: Iterable[Row], *, most: int) -> dict[str, list[Row]]:
     """Up to `most` rows of each code that a question is counted by, those first in line."""
-    examples: defaultdict[str, list[Record]] = defaultdict(list)
+    examples: defaultdict[str, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: hash_value(row["id"])):
         flags = dict.fromkeys(code for code, _ in row["findings"])
         for code in flags if row["reason"] is None else [row["reason"]]:
@@ -246,7 +324,9 @@ def pick_examples(rows: Iterable[Record], *, most: int) -> dict[str, list[Record
     return dict(examples)
 
 
-def make_payload(rows: Sequence[Record], schemas: SchemaFile, *, max_characters: int) -> Record:
+def make_payload(
+    rows: Sequence[Row], schemas: SchemaFile, *, max_characters: int
+) -> dict[str, object]:
     """What the page's script reads: column names once, then the values of each row; the tables that
     they ask; and a name of the dataset, by its databases, that stays the same when questions
     change."""
@@ -261,7 +341,7 @@ def make_payload(rows: Sequence[Record], schemas: SchemaFile, *, max_characters:
 
 
 def _read_statements(
-    rows: Iterable[Record], schemas: SchemaFile, *, most: int
+    rows: Iterable[Row], schemas: SchemaFile, *, most: int
 ) -> Mapping[str, Mapping[str, str]]:
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:

@@ -144,9 +144,9 @@ def test_reason_stands_before_the_other_flags_of_an_excluded_question():
     ]
     record = {"stage": "audit_gold_answers", "reason": "tie_at_limit", "flags": flags}
     assert show(record | {"detail": '{"offset": 0}'})["findings"] == [
-        ["tie_at_limit", [["offset", "0"]]],
-        ["latent_tie", [["conditions", "condition: a = 1; rows: 3"], ["best", "NULL"]]],
-        ["tie_at_limit", [["offset", "2"]]],
+        ("tie_at_limit", [["offset", "0"]]),
+        ("latent_tie", [["conditions", "condition: a = 1; rows: 3"], ["best", "NULL"]]),
+        ("tie_at_limit", [["offset", "2"]]),
     ]
 
 
