@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypedDict
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
@@ -223,9 +223,17 @@ def encode_findings(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes columns
 
 
+class ManifestEntry(TypedDict):
+    """What a database is: its file, and where it comes from."""
+
+    sha256: str
+    size_bytes: int
+    origin: Mapping[str, str]
+
+
 def write_manifest(
     path: Path,
-    entries: Mapping[str, dict[str, Any]],
+    entries: Mapping[str, ManifestEntry],
     unreadable: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Write what each database is, and why each other one cannot be read, an entry a line:
@@ -242,7 +250,7 @@ def _encode_lines(entries: Mapping[str, Any]) -> bytes:
     return b"{\n" + b",\n".join(lines) + b"\n}" if lines else b"{}"
 
 
-def read_manifest(path: Path) -> dict[str, dict[str, Any]]:
+def read_manifest(path: Path) -> dict[str, ManifestEntry]:
     """The entries of the databases that can be read. InputError says that it is no manifest."""
     manifest = read_json(path)
     entries = manifest.get("databases") if isinstance(manifest, dict) else None

@@ -19,6 +19,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import track_progress
 from answerkey.base.records import (
     DESCRIPTIONS,
+    ManifestEntry,
     hash_file,
     read_manifest,
     write_json,
@@ -157,9 +158,10 @@ def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str,
         return {}
     hashes = {}
     for name, source in sources.items():
-        entry, path = manifest.get(name, {}), locate_database(folder, name)
-        is_wanted = entry.get("origin") == source.origin and path.is_file()
-        if is_wanted and (sha256 := hash_file(path)) == entry.get("sha256"):
+        entry, path = manifest.get(name), locate_database(folder, name)
+        if entry is None or entry.get("origin") != source.origin or not path.is_file():
+            continue
+        if (sha256 := hash_file(path)) == entry.get("sha256"):
             hashes[name] = sha256
     return hashes
 
@@ -170,7 +172,7 @@ def _write_manifest(
     sources: Mapping[str, DatabaseSource],
     faults: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    entries = {
+    entries: dict[str, ManifestEntry] = {
         name: {
             "sha256": hashes[name],
             "size_bytes": locate_database(folder, name).stat().st_size,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO, NotRequired, TypedDict
+from typing import Any, BinaryIO, NotRequired, TypedDict
 
 import pandas as pd
 
@@ -378,7 +378,7 @@ def write_selection(
 
 
 def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
-    accepted_rows = question.accepted_rows
+    accepted_rows: Sequence[Any] | None = question.accepted_rows
     if has_choice(accepted_rows) and not accepts_ties(question.flags, policies):
         own_rows = write_order(read_order(bool(question.order_matters), accepted_rows))
         accepted_rows = own_rows["accepted_rows"]

@@ -118,7 +118,14 @@ def read_order(order_matters: bool, accepted_rows: Sequence[Any] | None) -> Orde
     return True if max(takes) == 1 else takes
 
 
-def write_order(order: Order) -> dict[str, Any]:
+class OrderFields(TypedDict):
+    """An order as the fields of a sidecar."""
+
+    order_matters: bool
+    accepted_rows: Sequence[int] | None
+
+
+def write_order(order: Order) -> OrderFields:
     """The same as fields of a sidecar.
 
     >>> write_order(True), write_order([1, 2])["accepted_rows"]
