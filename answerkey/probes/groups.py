@@ -229,7 +229,7 @@ def _write_members(query: Query, node: exp.SetOperation, key: str) -> str | None
     """The query for the things of the left side whose key is, or is not, among those of the
     right."""
     left, right = node.this, node.expression
-    if any(left.args.get(clause) for clause in (*_CUTS, "order", "distinct")):
+    if any(left.args.get(clause) for clause in (*_CUTS, "order")):
         return None
     keys = [
         write_column(columns[0].source, key, columns[0].scope)

@@ -22,6 +22,7 @@ from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.query_tree import (
+    copy_nodes,
     copy_with,
     find_cte,
     first_select,
@@ -148,19 +149,38 @@ def _write_asked(
     inspection: Inspection, projection: Projection, question: Question, evidence: dict[str, Any]
 ) -> str | None:
     """The query with the columns, or the aggregate, that the question asks for."""
-    select = unwrap(inspection.tree)
-    if not isinstance(select, exp.Select):
+    kind, query = evidence["kind"], unwrap(inspection.tree)
+    if kind == "missing_column" and isinstance(query, exp.SetOperation):
+        return _write_on_both_sides(inspection, query, evidence["column"])
+    if not isinstance(query, exp.Select):
         return None
-    kind = evidence["kind"]
     if kind in ("missing_column", "similar_column"):
-        return _write_columns(inspection, select, projection, question, evidence["column"])
-    if kind == "value_per_group" and not select.args.get("having"):
-        return write_with(select, group=None)
-    if kind == "unasked_extreme" and not select.args.get("having"):
-        return _write_row_of_extreme(select, projection)
-    if kind == "count_not_asked":
-        return _write_counted(select)
-    return None
+        return _write_columns(inspection, query, projection, question, evidence["column"])
+    if kind == "value_per_group":
+        is_of_groups = query.args.get("having") and isinstance(query.selects[0], exp.Count)
+        if is_of_groups and len(query.selects) == 1:
+            return f"SELECT count(*) FROM ({to_sql(query)})"
+        return None if query.args.get("having") else write_with(query, group=None)
+    if kind == "unasked_extreme" and not query.args.get("having"):
+        return _write_row_of_extreme(query, projection)
+    return _write_counted(query) if kind == "count_not_asked" else None
+
+
+def _write_on_both_sides(inspection: Inspection, query: exp.SetOperation, name: str) -> str | None:
+    """The query with another column in place of the one that both of its SELECTs show."""
+    sides = [query.this, query.expression]
+    twins = copy_nodes(inspection.tree)
+    shown = set()
+    for side in sides:
+        if not isinstance(side, exp.Select) or len(side.expressions) != 1:
+            return None
+        own = inspection.scopes.find_direct(side.expressions[0])
+        column = _find_in_from(inspection, side, name)
+        if own is None or column is None:
+            return None
+        shown.add(own.full_name)
+        twins[id(side)].set("expressions", [column.write()])
+    return to_sql(twins[id(inspection.tree)]) if len(shown) == 1 else None
 
 
 def _write_columns(
@@ -175,21 +195,24 @@ def _write_columns(
     column = _find_in_from(inspection, select, name)
     if column is None or len(projection.selected) != len(select.expressions):
         return None
-    group = select.args.get("group")
-    keys = [inspection.scopes.find_direct(key) for key in group.expressions] if group else []
-    if group and not any(key is not None and key.is_same(column) for key in keys):
-        return None  # it has no one value in a group
-    outputs = [selected.node for selected in projection.selected]
     texts = [selected.text for selected in projection.selected]
-    unasked = [
+    repeated = [place for place, text in enumerate(texts) if texts.index(text) < place]
+    unasked = repeated or [
         place
         for place, selected in enumerate(projection.selected)
-        if texts.index(selected.text) < place or not _is_named(selected, column, question)
+        if not _is_named(selected, column, question)
     ]
-    written = [output.copy() for output in outputs]
+    written = [selected.node.copy() for selected in projection.selected]
+    group = select.args.get("group")
+    keys = [inspection.scopes.find_direct(key) for key in group.expressions] if group else []
+    has_one_value = not group or any(key is not None and key.is_same(column) for key in keys)
     if len(unasked) == 1:
+        replaced = inspection.scopes.find_direct(select.expressions[unasked[0]])
+        is_beside = replaced is not None and replaced.source is column.source
+        if not has_one_value and not is_beside:
+            return None  # in a group
         written[unasked[0]] = column.write()
-    elif unasked or any(one.aggregate for one in projection.selected):
+    elif unasked or not has_one_value or any(one.aggregate for one in projection.selected):
         return None
     else:
         written.append(column.write())
@@ -208,9 +231,11 @@ def _is_named(selected: Selected, other: DirectColumn, question: Question) -> bo
     if selected.table is None or selected.column is None:
         return True
     shared = {word.stem for word in split_name(other.column.name)} | _GENERAL
+    table_words = split_name(selected.table.name)
     words = list_own_words(selected.table.name, selected.column.name)
-    own = [word for word in words if word.stem not in shared] or words
-    of_table = {word.stem for word in split_name(selected.table.name)}
+    rest = [word for word in words if not any(is_start_of(word, one) for one in table_words)]
+    own = [word for word in rest if word.stem not in shared] or rest or words
+    of_table = {word.stem for word in table_words}
     said = [word for word in question.said_words if word.stem not in of_table]
     return all(is_named([word], said) for word in own)
 

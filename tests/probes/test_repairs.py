@@ -182,7 +182,11 @@ OF_QUESTIONS = [
      "SELECT sold_day FROM cow WHERE id = 1", [("b1",)]),
     (find_projection_mismatch, "What are the age and the litres of each colour?",
      "SELECT colour, max(litres) FROM cow GROUP BY colour", None),
+    (find_projection_mismatch, "What is the age of the cows that are not red?",
+     "SELECT litres FROM cow EXCEPT SELECT litres FROM cow WHERE colour = 'red'", [(7,), (9,)]),
     # other aggregates
+    (find_projection_mismatch, "How many colours have more than 1 cow?",
+     "SELECT count(*) FROM cow GROUP BY colour HAVING count(*) > 1", [(1,)]),
     (find_projection_mismatch, "Which colours are there?",
      "SELECT count(DISTINCT colour) FROM cow WHERE age < 8", [("red",), ("White",)]),
     (find_projection_mismatch, "How many red cows are there?",
@@ -275,7 +279,7 @@ SOUND = [
      "SELECT a.cow_id FROM fair AS a JOIN fair AS b ON a.cow_id = b.cow_id"
      " WHERE NOT a.medal = b.medal"),
     # a state is no column that is asked for; how common a thing is, is a count
-    (find_projection_mismatch, "Which cows are red in colour?", "SELECT name FROM cow WHERE id = 1"),
+    (find_projection_mismatch, "Which trips are short?", "SELECT id FROM trip WHERE id = 1"),
     (find_projection_mismatch, "How common is red?", "SELECT count(*) FROM cow"),
     # years before another, other units, and a range without its ends
     (find_literal_not_in_question, "Which fairs took place in the 2 years before 2021?",
