@@ -25,7 +25,6 @@ READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "zero_count_dropped": ("with_zero_counts",),
         "join_repeats_rows": ("each_thing_once", "distinct_rows"),
-        "set_operation_on_non_key": ("members_by_key",),
     }
 )
 

@@ -227,7 +227,7 @@ def find_set_operation_on_non_key(inspection: Inspection) -> list[Finding]:
 
 def _write_members(query: Query, node: exp.SetOperation, key: str) -> str | None:
     """The query for the things of the left side whose key is, or is not, among those of the
-    right."""
+    right: their names once, as set operations have them."""
     left, right = node.this, node.expression
     if any(left.args.get(clause) for clause in (*_CUTS, "order")):
         return None
@@ -242,6 +242,7 @@ def _write_members(query: Query, node: exp.SetOperation, key: str) -> str | None
     test: exp.Expr = exp.In(this=keys[0], query=exp.Subquery(this=inner.copy()))
     test = exp.Not(this=test) if isinstance(node, exp.Except) else test
     outer.set("where", add_condition(outer, "where", test))
+    outer.set("distinct", exp.Distinct())
     for clause in ("order", "limit", "offset"):
         if whole.args.get(clause) is not None:
             outer.set(clause, whole.args[clause])
