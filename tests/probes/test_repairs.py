@@ -74,6 +74,12 @@ OF_QUERIES = [
         " ORDER BY name",
         [("Dot",)],
     ),
+    (  # a thing of several rows comes once
+        find_set_operation_on_non_key,
+        "SELECT c.name FROM cow AS c JOIN fair ON cow_id = c.id EXCEPT"
+        " SELECT c.name FROM cow AS c JOIN fair ON cow_id = c.id WHERE year = 2021",
+        [("Ada",), ("Bea",)],
+    ),
     (find_numeric_text_order, "SELECT name FROM farm ORDER BY acres DESC LIMIT 1", [("Reed",)]),
     (find_numeric_text_order, "SELECT max(acres) FROM farm", [("1,200",)]),
     (find_type_mismatch, "SELECT name FROM farm WHERE acres > 200", [("Sand",)]),
