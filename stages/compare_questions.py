@@ -41,21 +41,21 @@ def main(params: Params) -> None:
     repaired: list[RepairedQuestion] = []
 
     def add_flags(question: Question) -> Question:
-        found = shared.get(question.question_id, [])
+        findings = shared.get(question.question_id, [])
         if (overlap := held_out.find_overlap(question)) is not None:
-            found = [*found, overlap]
+            findings = [*findings, overlap]
             overlaps[overlap.evidence["corpus"]] += 1
-        question = assessment.assess(add_findings(question, found))
-        found = find_in_rollouts(question.pass_rate, answer_risk=question.answer_risk)
-        solved.update(one.code for one in found)
-        question = add_findings(question, found)
+        question = assessment.assess(add_findings(question, findings))
+        findings = find_in_rollouts(question.pass_rate, answer_risk=question.answer_risk)
+        solved.update(finding.code for finding in findings)
+        question = add_findings(question, findings)
         if (record := describe_repairs(question)) is not None:
             repaired.append(record)
         return question
 
     write_jsonl(INTERIM / JOINED, map(make_joined_record, map(add_flags, join())))
     write_jsonl(REPAIRS, sort_by_risk(repaired))
-    counts = Counter(one.code for found in shared.values() for one in found)
+    counts = Counter(finding.code for findings in shared.values() for finding in findings)
     log.info(f"{spell_count(len(shared), 'question')} related to others{list_counts(counts)}")
     if overlaps:
         log.info("%d overlap with held-out sets%s", overlaps.total(), list_counts(overlaps))

@@ -259,11 +259,11 @@ def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
     return warnings
 
 
-def _is_unshared(place: Path) -> bool:
-    if any(path.with_name(f"{path.name}.dvc").is_file() for path in (place, *place.parents[:-1])):
+def _is_unshared(own: Path) -> bool:
+    if any(path.with_name(f"{path.name}.dvc").is_file() for path in (own, *own.parents[:-1])):
         return False
     try:
-        done = subprocess.run(["git", "check-ignore", "-q", place], capture_output=True)
+        done = subprocess.run(["git", "check-ignore", "-q", own], capture_output=True)
     except FileNotFoundError:
         return False
     return done.returncode == 0  # 1: it does not, 128: no repository

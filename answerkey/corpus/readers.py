@@ -153,10 +153,11 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
     files = [results / f"{name}.csv", *list_files(results, f"{name}_[a-z].csv")]
     files = [file for file in files if file.is_file()]
     counting = terms.get("condition_cols") or []
-    if isinstance(counting, list) and not all(isinstance(one, list) for one in counting):
-        counting = [[one for one in counting if one is not None]] * len(files)  # of each the same
+    if isinstance(counting, list) and not all(isinstance(wanted, list) for wanted in counting):
+        # One list for all files, in which None counts nothing.
+        counting = [[index for index in counting if index is not None]] * len(files)
     if not isinstance(counting, list) or not all(
-        _is_place(one) for wanted in counting for one in wanted
+        _is_place(index) for wanted in counting for index in wanted
     ):
         words = f"condition_cols of {name}: expected places of columns, found {counting!r:.80}"
         raise InputError(f"{gold}/spider2lite_eval.jsonl: {words}")
@@ -166,7 +167,7 @@ def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any
             with file.open(encoding="utf-8-sig", newline="") as text:
                 lines = [line for line in csv.reader(text, strict=True) if line]
             columns = list(zip(*lines, strict=True))
-            chosen = [columns[one] for one in wanted] or columns
+            chosen = [columns[index] for index in wanted] or columns
         except (ValueError, TypeError, IndexError, csv.Error) as error:
             words = f"{file}: expected a table, and in it columns {wanted}: {error}"
             raise InputError(words) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -32,12 +32,26 @@ if TYPE_CHECKING:
     from answerkey.suites.records import SuiteRecord
 
 
+class ProductQuestion(TypedDict):
+    """A question of the product: its nine fields, in their order."""
+
+    question_id: str
+    question_text: str
+    database_name: str
+    gold_sql: str
+    gold_answer: Any
+    answer_type: str
+    difficulty: str
+    tables_involved: list[str]
+    split: str
+
+
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
     """Write the selected questions of each split, the sidecars, and what is known of the corpora;
     how many questions each split has."""
     counts = {}
     for split in SPLITS:
-        selected = read_jsonl(selection / "questions.jsonl")
+        selected: Iterator[ProductQuestion] = read_jsonl(selection / "questions.jsonl")
         questions = (question for question in selected if question["split"] == split)
         counts[split] = write_questions(folder / f"questions_{split}.json", questions)
     for path in (*(selection / name for name in SIDECARS), corpora):
@@ -46,7 +60,7 @@ def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int
     return counts
 
 
-def write_questions(path: Path, questions: Iterable[dict[str, Any]]) -> int:
+def write_questions(path: Path, questions: Iterable[ProductQuestion]) -> int:
     """Write a JSON array, one question a line; how many."""
     count = 0
     with replace_file(path) as file:

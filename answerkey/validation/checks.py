@@ -146,10 +146,10 @@ def _check_targets(
         errors.append(f"size: expected at least {targets.min_questions}, found {size}")
     if targets.max_questions is not None and size > targets.max_questions:
         errors.append(f"size: expected at most {targets.max_questions}, found {size}")
-    named = [{**one, "corpus": corpora.get(one["question_id"])} for one in questions]
+    named = [{**record, "corpus": corpora.get(record["question_id"])} for record in questions]
 
     def count(names: Mapping[str, str]) -> int:
-        return sum(all(one[field] == name for field, name in names.items()) for one in named)
+        return sum(all(record[field] == name for field, name in names.items()) for record in named)
 
     for asked in targets.list_shares():
         part, whole = count(asked.part), count(asked.whole)
@@ -165,9 +165,9 @@ def _check_targets(
     for field, most in caps.items():
         counts = Counter(question[field] for question in questions)
         errors += [
-            f"{field} {name}: expected at most {most}, found {found}"
-            for name, found in sorted(counts.items())
-            if most is not None and found > most
+            f"{field} {name}: expected at most {most}, found {count_of_name}"
+            for name, count_of_name in sorted(counts.items())
+            if most is not None and count_of_name > most
         ]
     return errors
 
