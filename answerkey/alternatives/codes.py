@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
 
 from answerkey.alternatives.superlatives import read_superlatives
 from answerkey.alternatives.texts import find_word
-from answerkey.alternatives.trees import Steps, add_condition, changed, replaced
+from answerkey.alternatives.trees import FindRows, Steps, add_condition, changed, replaced
 from answerkey.sql.conditions import COMPARISONS, read_text
 from answerkey.sql.keys import find_one_key, is_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
-from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Table, affinity, fold_name, quote_name
 
-FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
 _MAX_STEPS = 200_000
 _MAX_STEPS_OF_VALUES = 500_000
 _MIN_WORD_LETTERS = 3

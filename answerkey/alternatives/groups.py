@@ -119,8 +119,9 @@ def _group_by_name(
 
 
 def is_of_thing(column: DirectColumn, scopes: Scopes) -> bool:
-    """Whether a column stands for a thing: it is the key of its table, or refers to another."""
-    return is_key(column.table, column.column) or scopes.refers(column)
+    """Whether a column stands for a thing: it is a key of its table, or refers to another."""
+    is_one = (column.column.name,) in column.table.unique_keys
+    return is_one or is_key(column.table, column.column) or scopes.refers(column)
 
 
 def _is_joined_by_key(label: DirectColumn, scopes: Scopes) -> bool:

@@ -10,13 +10,14 @@ from __future__ import annotations
 from sqlglot import exp
 
 from answerkey.alternatives.amounts import read_single_values
-from answerkey.alternatives.codes import FindRows, read_codes, read_named_values
+from answerkey.alternatives.codes import read_codes, read_named_values
 from answerkey.alternatives.groups import read_groupings, read_zero_counts
 from answerkey.alternatives.kept import read_measured, read_uncut
 from answerkey.alternatives.rows import read_duplicates, read_nulls, read_set_members
+from answerkey.alternatives.stated import read_stated_counts, read_stated_order
 from answerkey.alternatives.superlatives import read_superlatives
 from answerkey.alternatives.texts import read_texts
-from answerkey.alternatives.trees import Change, write_changes
+from answerkey.alternatives.trees import Change, FindRows, write_changes
 from answerkey.alternatives.unnamed import read_unnamed
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
@@ -29,14 +30,14 @@ _RULES = (
     read_nulls,
     read_set_members,
     read_single_values,
+    read_stated_counts,
+    read_stated_order,
     read_superlatives,
-    read_texts,
     read_uncut,
-    read_unnamed,
     read_zero_counts,
 )
-
-_RULES_OF_ROWS = (read_codes, read_measured, read_named_values)  # which ask the real rows
+# Those that ask the real rows.
+_RULES_OF_ROWS = (read_codes, read_measured, read_named_values, read_texts, read_unnamed)
 
 
 def list_readings(

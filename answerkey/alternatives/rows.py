@@ -15,6 +15,7 @@ from answerkey.alternatives.trees import (
     replaced,
 )
 from answerkey.sql.keys import find_one_key, is_key, is_nullable, list_key
+from answerkey.sql.query_tree import read_integer
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
@@ -26,14 +27,18 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
     """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
     and each_thing_once: DISTINCT names of joined things, but things of one name are several.
 
-    Reason: "the countries of the singers" may name a country once, or once a singer.
+    Reason: "the countries of the singers" may name a country once, or once a singer. Where LIMIT
+    takes some rows, it takes others as soon as equal ones are one.
     """
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
+    limit = select.args.get("limit")
+    is_some = limit is not None and read_integer(limit.expression) != 1
     counts = [column for column in list_shown(select) if isinstance(column, exp.Count)]
     if _ONCE.search(question_text) is None:
-        if select.args.get("distinct") is not None and not has_unique_rows(select, scopes):
+        is_once = select.args.get("distinct") is not None and not has_unique_rows(select, scopes)
+        if is_once and not is_some:
             with changed(select, distinct=None):
                 yield "without_distinct"
         if select.args.get("joins") and select.args.get("group") is None:
@@ -42,6 +47,7 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
             if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
                 with changed(count, this=count.this.expressions[0].copy()):
                     yield "without_distinct"
+                yield from _count_things(count, count.this.expressions[0], scopes)
     if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
         is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
         if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
@@ -49,7 +55,8 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
                 yield "distinct_rows"
         for count in counts:
             counted = scopes.find_direct(count.this)
-            if counted is not None and not is_key(counted.table, counted.column):
+            is_alone = counted is not None and is_key(counted.table, counted.column)
+            if counted is not None and (select.args.get("joins") or not is_alone):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
                     yield "distinct_values"
 
@@ -62,6 +69,14 @@ def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
     if key is not None:
         group = exp.Group(expressions=[shown[0].beside(key).write()])
         with changed(select, distinct=None, group=group):
+            yield "each_thing_once"
+
+
+def _count_things(count: exp.Count, name: exp.Expr, scopes: Scopes) -> Steps:
+    named = scopes.find_direct(name)
+    key = find_one_key(named.table) if named is not None and scopes.is_label(named) else None
+    if named is not None and key is not None:
+        with changed(count, this=exp.Distinct(expressions=[named.beside(key).write()])):
             yield "each_thing_once"
 
 
@@ -95,7 +110,8 @@ def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
         if counted is not None and scopes.is_label(counted) and is_nullable(counted.column):
             with changed(count, this=exp.Star()):
                 yield "counted_rows"
-        return
+        if counted is None or not is_key(counted.table, counted.column):
+            return
     select = count.parent_select
     for column in list_columns(scopes.scope_of(select)) if isinstance(select, exp.Select) else ():
         if is_nullable(column.column) and scopes.is_label(column):

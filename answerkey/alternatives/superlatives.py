@@ -5,18 +5,23 @@ from __future__ import annotations
 from sqlglot import exp
 
 from answerkey.alternatives.trees import Steps, add_condition, changed, list_shown, replaced
-from answerkey.sql.conditions import list_parts
+from answerkey.sql.conditions import list_equalities, list_parts
+from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import make_limit, read_integer
-from answerkey.sql.scopes import Scopes, inline_aliases
+from answerkey.sql.scopes import Scopes, Source, inline_aliases
+from answerkey.sqlite.schema import fold_name
 
 _EXTREMES = (exp.Max, exp.Min)
 
 
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
     """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it, also in a subquery; one_row in place of all rows that have an extreme value.
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value;
+    extreme_of_all: the extreme of a whole table, where gold takes that of the rows whose parents
+    are there.
 
-    Reason: "the youngest singer" says which age counts, and not how many singers may have it.
+    Reason: "the youngest singer" says which age counts, and not how many singers may have it. "The
+    country of the youngest singer" asks for the youngest of all, who may have no country.
     """
     for subquery in list(scopes.nodes.find_all(exp.Subquery)):
         yield from _take_inner_ties(subquery, scopes)
@@ -54,6 +59,40 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
     changes = {clause: add_condition(select, clause, condition)}
     with changed(select, **changes, order=None, limit=None):
         yield "all_ties"
+    source = _find_whole(select, key, scopes)
+    if source is not None:
+        best = exp.Select(expressions=[extreme(this=key.copy())], from_=_start_from(source))
+        best.set("where", select.args["where"].copy() if select.args.get("where") else None)
+        test = exp.EQ(this=key.copy(), expression=exp.Subquery(this=best))
+        with changed(select, where=add_condition(select, "where", test), order=None):
+            yield "extreme_of_all"
+
+
+def _start_from(source: Source) -> exp.From:
+    return exp.From(this=source.node.copy())
+
+
+def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | None:
+    """The table of a column by which a SELECT sorts, if it joins nothing but what rows of that
+    table refer to, and asks nothing of these."""
+    column = scopes.find_direct(key)
+    joins = select.args.get("joins") or []
+    if column is None or not joins or any(join.side or join.method for join in joins):
+        return None
+    reached, pairs = {column.source}, list_equalities(select, scopes)
+    pairs += [(right, left) for left, right in pairs]
+    for _ in joins:
+        reached |= {to for (of, _), (to, name) in pairs if of in reached and _is_parent(to, name)}
+    where = select.args.get("where")
+    asked = [scopes.resolve(one) for one in where.find_all(exp.Column)] if where is not None else []
+    is_own = all(one is not None and one.source is column.source for one in asked)
+    is_whole = reached >= {*scopes.scope_of(select).sources.values()}
+    return column.source if is_own and is_whole else None
+
+
+def _is_parent(source: Source, name: str) -> bool:
+    """Whether a column, by its folded name, is the key of a member of FROM."""
+    return source.table is not None and [*map(fold_name, list_key(source.table))] == [name]
 
 
 def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:

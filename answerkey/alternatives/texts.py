@@ -1,4 +1,4 @@
-"""Readings of texts: as gold writes them, or as the question does."""
+"""Readings of texts: as gold writes them, as the question does, or as the real rows do."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import re
 
 from sqlglot import exp
 
-from answerkey.alternatives.trees import Steps, replaced
+from answerkey.alternatives.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import read_text
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.schema import quote_name
 
 _INCLUDES = re.compile(
     r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
     re.IGNORECASE,
 )
 _SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
+_MAX_STEPS = 500_000
 
 
-def read_texts(scopes: Scopes, question_text: str) -> Steps:
+def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
     """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
     others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
-    question in place of gold's.
+    question in place of gold's; stored_spelling: = with the one spelling that the real rows have,
+    in place of LIKE.
 
     Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
     'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
-    question, both may be meant.
+    question, both may be meant. LIKE without a wildcard is = to whoever knows how a text is
+    spelled.
     """
     asks_to_contain = _INCLUDES.search(question_text) is not None
     for node in scopes.nodes.find_all(exp.EQ, exp.Like):
@@ -38,18 +42,41 @@ def read_texts(scopes: Scopes, question_text: str) -> Steps:
             pattern = exp.Literal.string(f"%{text}%")
             with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
                 yield "contained_text"
-        if text.upper() != text.lower() and not set(text) & set("%_"):
-            kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
-            with replaced(node, kind(this=node.this.copy(), expression=exp.Literal.string(text))):
+        is_spelled = text.upper() != text.lower() and not set(text) & set("%_")
+        other_kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
+        if is_spelled:
+            with replaced(node, _compare(other_kind, node, text)):
                 yield "any_case"
         for word in _list_spellings(text, question_text):
             with replaced(node.expression, exp.Literal.string(word)):
                 yield "question_spelling"
+            if is_spelled and word.lower() == text.lower():
+                with replaced(node, _compare(other_kind, node, word)):
+                    yield "question_spelling"
+        if is_spelled and isinstance(node, exp.Like):
+            for stored in _list_stored(node, text, scopes, find_rows):
+                with replaced(node, _compare(exp.EQ, node, stored)):
+                    yield "stored_spelling"
 
 
 def find_word(text: str, question_text: str, flags: int = 0) -> str | None:
     found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
     return found and found[0]
+
+
+def _compare(kind: type[exp.EQ | exp.Like], node: exp.Expr, text: str) -> exp.Expr:
+    return kind(this=node.this.copy(), expression=exp.Literal.string(text))
+
+
+def _list_stored(node: exp.Like, text: str, scopes: Scopes, find_rows: FindRows) -> list[str]:
+    """How the real rows spell a text; [] if they do so in two ways."""
+    column = scopes.find_direct(node.this)
+    if column is None:
+        return []
+    name, literal = quote_name(column.column.name), exp.Literal.string(text).sql("sqlite")
+    sql = f"SELECT DISTINCT {name} FROM {quote_name(column.table.name)} WHERE {name} LIKE {literal}"
+    rows = find_rows(f"{sql} LIMIT 2", max_steps=_MAX_STEPS) or []
+    return [value for (value,) in rows if isinstance(value, str)] if len(rows) == 1 else []
 
 
 def _is_kind(node: exp.Expr, text: str, question_text: str, scopes: Scopes) -> bool:

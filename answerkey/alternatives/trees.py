@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,8 +18,10 @@ from sqlglot import exp
 from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Column, Table, affinity
 
+FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
 Steps = Generator[str, None, None]  # the name of each change, while it lasts
 
 

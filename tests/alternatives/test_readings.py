@@ -54,6 +54,47 @@ CASES = [
         f"SELECT DISTINCT p.name FROM {JOINED}",
         {"without_distinct", "each_thing_once"},
     ),
+    # under LIMIT, other rows come as soon as equal ones are one
+    (
+        "Which two codes have the heaviest ships?",
+        "SELECT DISTINCT code FROM ship ORDER BY tons DESC LIMIT 2",
+        set(),
+    ),
+    (
+        "Which code has the heaviest ship?",
+        "SELECT DISTINCT code FROM ship ORDER BY tons DESC LIMIT 1",
+        {"all_ties", "without_distinct"},
+    ),
+    # counts of names, of keys, and of what the evidence says
+    ("How many ships have a code?", "SELECT count(id) FROM ship", set()),
+    ("How many labels are there?", "SELECT count(*) FROM label", {"counted_names"}),
+    (
+        "How many ports have ships?",
+        f"SELECT count(DISTINCT p.name) FROM {JOINED}",
+        {"each_thing_once", "without_distinct"},
+    ),
+    (
+        "How many ports have ships?",
+        f"SELECT count(p.id) FROM {JOINED}",
+        {"distinct_values"},
+    ),
+    (
+        "How many ships are there? ships refers to COUNT(DISTINCT ship.name)",
+        "SELECT count(*) FROM ship",
+        {"stated_count"},
+    ),
+    ("How many ships? ships refers to COUNT(crew)", "SELECT count(*) FROM ship", set()),
+    # by what to sort
+    (
+        "What tons has the ship with the best code? best refers to MAX(code)",
+        "SELECT tons FROM ship ORDER BY tons DESC LIMIT 1",
+        {"all_ties", "stated_order"},
+    ),
+    (
+        "What tons has the heaviest ship? heaviest refers to MAX(tons)",
+        "SELECT tons FROM ship ORDER BY tons DESC LIMIT 1",
+        {"all_ties"},
+    ),
     # groups
     (
         "How many tons are in each port?",
@@ -210,10 +251,96 @@ def test_reading_answers_what_it_says(database, gold, name, rows):
         assert database.execute(found[0]).fetchall() == rows
 
 
-@pytest.mark.parametrize(("question_text", "count"), [("Which ids?", 1), ("Which at a port?", 0)])
-def test_join_that_the_question_does_not_name_may_be_left_out(database, question_text, count):
-    readings = read(database, question_text, f"SELECT s.id FROM {JOINED}")
-    assert sum(reading.name == "unnamed_join" for reading in readings) == count
+TABLES = [
+    # a table that nothing needs
+    ("Which ids?", f"SELECT s.id FROM {JOINED}", "FROM ship AS s"),
+    ("Which at a port?", f"SELECT s.id FROM {JOINED}", None),
+    # one that gives a column which another one has, too
+    ("Which ids?", f"SELECT p.id FROM {JOINED}", 'SELECT "s"."port_id" FROM'),
+    # the rows that are counted stay
+    ("Which ids?", f"SELECT count(*) FROM {JOINED}", "FROM ship AS s"),
+    # a name that no other table has
+    ("Which ids?", f"SELECT p.name FROM {JOINED}", None),
+]
+
+
+@pytest.mark.parametrize(("question_text", "gold", "part"), TABLES)
+def test_join_of_which_the_answer_needs_nothing_may_be_left_out(
+    database, question_text, gold, part
+):
+    readings = read(database, question_text, gold, read_with(database))
+    found = [one.sql for one in readings if "JOIN" not in one.sql]
+    assert [part in sql for sql in found] == [True] * (part is not None)
+
+
+@pytest.mark.parametrize(("ship", "is_reading"), [("1", False), ("NULL", True), ("9", True)])
+def test_row_that_refers_to_another_needs_no_look_at_it(database, ship, is_reading):
+    database.executescript(
+        f"""CREATE TABLE crew (name TEXT, ship_id INT REFERENCES ship);
+        INSERT INTO crew VALUES ('Ann', 1), ('Bo', {ship});"""
+    )
+    gold = "SELECT c.name FROM crew c JOIN ship s ON s.id = c.ship_id"
+    readings = read(database, "Who is on a ship?", gold, read_with(database))
+    database.execute("DROP TABLE crew")
+    found = [one for one in readings if "JOIN" not in one.sql]
+    assert [one.name for one in found] == ["unneeded_join"] * is_reading
+    assert all('NOT "c"."ship_id" IS NULL' in one.sql for one in found)
+
+
+EXTREMES = [
+    ("ORDER BY s.tons DESC LIMIT 1", 1),  # a ship may lie in no port
+    ("WHERE s.code = 'a' ORDER BY s.tons DESC LIMIT 1", 1),
+    ("WHERE p.land = 'UK' ORDER BY s.tons DESC LIMIT 1", 0),  # of the UK, not of all
+    ("ORDER BY p.land DESC LIMIT 1", 0),  # of the ports with ships
+]
+
+
+@pytest.mark.parametrize(("clauses", "count"), EXTREMES)
+def test_extreme_may_be_that_of_all_rows_of_its_table(database, clauses, count):
+    readings = read(database, "Which?", f"SELECT p.name FROM {JOINED} {clauses}")
+    found = [one.sql for one in readings if one.name == "extreme_of_all"]
+    assert len(found) == count
+    assert all("(SELECT MAX(s.tons) FROM ship AS s" in sql for sql in found)
+
+
+SPELLED = [
+    ("Which id is of the tern?", "name LIKE 'tern'", ("stored_spelling", "name = 'Tern'")),
+    ("Which id is of the TERN?", "name = 'Tern'", ("question_spelling", "name LIKE 'TERN'")),
+    ("Which id is of the Tern?", "name LIKE 'tern'", ("question_spelling", "name = 'Tern'")),
+    ("Which id is of the tern?", "name LIKE 'tern%'", ("stored_spelling", None)),
+]
+
+
+@pytest.mark.parametrize(("question_text", "condition", "expected"), SPELLED)
+def test_like_without_a_wildcard_is_as_good_as_the_spelling_that_one_knows(
+    database, question_text, condition, expected
+):
+    name, part = expected
+    gold = f"SELECT id FROM ship WHERE {condition}"
+    found = read(database, question_text, gold, read_with(database))
+    texts = [one.sql.partition("WHERE ")[2] for one in found if one.name == name]
+    assert part in texts if part is not None else texts == []
+
+
+AMOUNTS = [
+    ("What is the weight of ship 1?", "SELECT avg(tons) FROM ship WHERE id = 1", 1),
+    ("What is the average of ship 1?", "SELECT avg(tons) FROM ship WHERE id = 1", 0),
+    ("What is the total of ship 1?", "SELECT sum(tons) FROM ship WHERE id = 1", 0),
+    ("What is the largest of ship 1?", "SELECT max(tons) FROM ship WHERE id = 1", 0),
+    ("Which has most?", "SELECT name FROM ship GROUP BY name ORDER BY sum(tons) DESC LIMIT 1", 1),
+    ("Which?", "SELECT sum(CASE WHEN id = 1 THEN tons ELSE 0 END) FROM ship", 1),
+    ("Which?", "SELECT sum(CASE WHEN id = 1 THEN 1 ELSE 0 END) FROM ship", 0),
+]
+
+
+@pytest.mark.parametrize(("question_text", "gold", "count"), AMOUNTS)
+def test_aggregate_of_one_row_is_its_value_unless_the_question_says_more(
+    database, question_text, gold, count
+):
+    found = [one.sql for one in read(database, question_text, gold) if one.name == "one_value"]
+    assert len(found) == count
+    for sql in found:
+        database.execute(sql)
 
 
 CODES = [
