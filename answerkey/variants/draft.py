@@ -78,6 +78,7 @@ class Draft:
             and sum(row[place] == value for row in tables[name].rows) == 1
         ]
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in tables}
+        self._children: dict[Reference, dict[Row, list[int]]] = {}
 
     def take_rows(self) -> Rows:
         return self.source.with_rows(
@@ -99,6 +100,15 @@ class Draft:
                 for other in self.facts.references
             )
         )
+
+    def children(self, reference: Reference) -> dict[Row, list[int]]:
+        """The places of the rows of the database by what they refer to."""
+        if reference not in self._children:
+            found = self._children[reference] = {}
+            for place, row in enumerate(self.source.tables[reference.table].rows):
+                key = tuple(row[column] for column in reference.columns)
+                found.setdefault(key, []).append(place)
+        return self._children[reference]
 
     def list_parents(self, reference: Reference) -> list[Row]:
         """What a row may refer to, each once."""
@@ -354,13 +364,15 @@ def settle(draft: Draft) -> bool:
     facts = draft.facts.kept
     before = draft.take_rows()
     for name, column, value in draft.single:
-        _keep_single(draft, name, column, value)
+        keep_single(draft, name, column, value)
     for ways in facts.meetings:
         _drop_apart(draft, *ways)
     for reference, count in facts.quotas.items():
         _keep_quota(draft, reference, count)
     for name, places in facts.mirrored.items():
         _add_mirrors(draft, name, *places)
+    for reference in facts.served:
+        _serve(draft, reference)
     for copied in facts.copied:
         _copy(draft, copied)
     for totalled in facts.totalled:
@@ -371,7 +383,7 @@ def settle(draft: Draft) -> bool:
     return draft.take_rows() != before
 
 
-def _keep_single(draft: Draft, name: str, column: int, value: Any) -> None:
+def keep_single(draft: Draft, name: str, column: int, value: Any) -> None:
     """Leave a value that one row of the database has to one row: the first of the new ones, which
     may have been made for a query."""
     known = draft.source.tables[name].rows
@@ -417,6 +429,42 @@ def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:
     draft.rows[reference.table] = [row for row in rows if id(row) not in gone]
 
 
+def _serve(draft: Draft, reference: Reference) -> None:
+    """Give the parents without a row rows that they have in the database; leave out others."""
+    places = {row.place for row in draft.rows[reference.table] if row.place is not None}
+    used = {row.take(reference.columns) for row in draft.rows[reference.table]}
+    source = draft.source.tables[reference.table].rows
+    count, idle = draft.facts.kept.quotas.get(reference, 1), set()
+    for parent in draft.rows[reference.parent]:
+        wanted = parent.take(reference.referred)
+        if wanted in used:
+            continue
+        own = [place for place in draft.children(reference).get(wanted, ()) if place not in places]
+        for place in own[:count]:
+            child = DraftRow(source[place], place)
+            draft.rows[reference.table].append(child)
+            for other in draft.list_references(reference.table):
+                bring_parent(draft, other, child)
+        if not own:
+            idle.add(id(parent))
+    rows = draft.rows[reference.parent]
+    draft.rows[reference.parent] = [row for row in rows if id(row) not in idle]
+
+
+def bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
+    """Add the row of the database that a row refers to, and those that this one refers to."""
+    name, wanted = reference.parent, row.take(reference.columns)
+    if any(other.take(reference.referred) == wanted for other in reversed(draft.rows[name])):
+        return
+    for place, values in enumerate(draft.source.tables[name].rows):
+        parent = DraftRow(values, place)
+        if parent.take(reference.referred) == wanted:
+            draft.rows[name].append(parent)
+            for other in draft.list_references(name):
+                bring_parent(draft, other, parent)
+            return
+
+
 def _add_mirrors(draft: Draft, name: str, left: int, right: int) -> None:
     known = {tuple(row.values) for row in draft.rows[name]}
     places = {row: place for place, row in enumerate(draft.source.tables[name].rows)}
@@ -428,11 +476,19 @@ def _add_mirrors(draft: Draft, name: str, left: int, right: int) -> None:
 
 
 def _copy(draft: Draft, copied: Copied) -> None:
+    """Write what a parent has to its children; first, the name of one that a query asks for, to the
+    parent."""
+    name, place = copied.reference.table, copied.place
+    is_name = (place,) in draft.facts.keys[name]
+    asked = [one[2] for one in draft.constants if is_name and one[:2] == (name, place)]
     parents = _index(draft, copied.reference)
-    for row in draft.rows[copied.reference.table]:
-        parent = parents.get(row.take(copied.reference.columns))
+    pairs = [(row, parents.get(row.take(copied.reference.columns))) for row in draft.rows[name]]
+    for row, parent in pairs:
+        if parent is not None and row.values[place] in asked:
+            parent.values[copied.parent_place] = row.values[place]
+    for row, parent in pairs:
         if parent is not None:
-            row.values[copied.place] = parent.values[copied.parent_place]
+            row.values[place] = parent.values[copied.parent_place]
 
 
 def _total(draft: Draft, totalled: Totalled) -> None:

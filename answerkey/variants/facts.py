@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from math import isclose, log
+from math import exp, isclose, log
 from typing import Any, NamedTuple
 
 from answerkey.sqlite.schema import Column, affinity
@@ -122,6 +122,7 @@ class Facts:
     mirrored: the two columns of a table each of whose rows comes again with them exchanged.
     spelled: the references whose value a key of the row begins with, and the place of the key.
     quotas: those by which each parent that has rows has so many.
+    served: those by which each parent has rows, though some would have none by chance.
     """
 
     columns: dict[str, tuple[ColumnFacts, ...]]
@@ -133,6 +134,7 @@ class Facts:
     mirrored: dict[str, tuple[int, int]]
     spelled: dict[Reference, int]
     quotas: dict[Reference, int]
+    served: tuple[Reference, ...]
 
 
 Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
@@ -165,6 +167,7 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
         mirrored=dict(known.list_mirrored()),
         spelled=dict(known.list_spelled()),
         quotas=dict(known.list_quotas()),
+        served=tuple(known.list_served()),
     )
 
 
@@ -203,14 +206,28 @@ class _Known:
         pairs = zip(self.tables[reference.table].rows, self.parents[reference], strict=True)
         return [(row, place) for row, place in pairs if place is not None and place >= 0]
 
+    def list_own(self, table: TableRows) -> list[int]:
+        """The columns of a table that are in no declared key, and in no reference."""
+        keys = {name for key in table.table.unique_keys for name in key}
+        referring = {
+            place for one in self.parents if one.table == table.name for place in one.columns
+        }
+        return [
+            place
+            for place in table.stored
+            if place not in referring and table.table.columns[place].name not in keys
+        ]
+
     def list_copied(self) -> Iterator[Copied]:
-        """The free columns that equal a column of the parent in all rows."""
+        """The columns that equal a column of the parent in all rows. What a parent is called may be
+        a key there, or among its children, where no two have one parent."""
+        own = {name: self.list_own(table) for name, table in self.tables.items()}
         for reference in self.parents:
             others = self.tables[reference.parent].rows
             pairs = [(row, others[place]) for row, place in self.pair(reference)]
-            for place in self.free[reference.table] if len(pairs) >= MANY else ():
+            for place in own[reference.table] if len(pairs) >= MANY else ():
                 if _is_no_chance([row[place] for row, _ in pairs]):
-                    for other in self.free[reference.parent]:
+                    for other in own[reference.parent]:
                         if all(row[place] == parent[other] for row, parent in pairs):
                             yield Copied(reference, place, other)
                             break
@@ -297,6 +314,18 @@ class _Known:
             is_whole = self.tables[reference.table].is_whole
             if is_whole and len(counts) >= MANY and len(numbers) == 1 and numbers != {1}:
                 yield reference, numbers.pop()
+
+    def list_served(self) -> Iterator[Reference]:
+        """Each atom has a bond. That each of ten shops has one of a thousand sales is chance."""
+        for reference in self.parents:
+            child, parent = self.tables[reference.table], self.tables[reference.parent]
+            if child is parent or not (child.is_whole and parent.is_whole):
+                continue
+            counts = Counter(place for _, place in self.pair(reference))
+            if len(counts) == len(parent.rows) >= MANY:
+                chance = 1 - exp(-counts.total() / len(counts))  # that one of the parents has rows
+                if len(counts) * -log(chance) > _UNLIKELY:
+                    yield reference
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
         """The columns of a table that follow from others, in the order of their derivation."""

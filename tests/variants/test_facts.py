@@ -275,6 +275,42 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
     assert found > 100
 
 
+BONDS = """
+CREATE TABLE atom (id INTEGER PRIMARY KEY, element TEXT);
+CREATE TABLE bond (id INTEGER PRIMARY KEY, kind TEXT);
+CREATE TABLE link (atom_id INT REFERENCES atom, bond_id INT REFERENCES bond);
+"""
+
+
+@pytest.mark.parametrize(("links", "is_served"), [(2, True), (12, False)])
+def test_parents_that_all_have_rows_have_some_unless_chance_would_give_each_some(
+    tmp_path: Path, links: int, is_served: bool
+) -> None:
+    atoms = fill("atom", *(f"{n}, '{'CHO'[n % 3]}'" for n in range(100)))
+    bonds = fill("bond", *(f"{n}, '{'-='[n % 2]}'" for n in range(7)))
+    pairs = fill("link", *(f"{n % 100}, {n * n % 7}" for n in range(100 * links)))
+    world = read_world(tmp_path, f"{BONDS}{atoms}{bonds}{pairs}", max_rows=2000)
+    facts = find_key_facts(world)
+    assert [one.parent for one in facts.kept.served] == ["atom"] * is_served
+    idle = "SELECT count(*) FROM atom WHERE id NOT IN (SELECT atom_id FROM link)"
+    variants = [make_variant(world, "everything", seed, max_rows=8) for seed in range(4)]
+    if is_served:
+        assert [ask(variant, idle) for variant in variants] == [[(0,)]] * 4
+    else:
+        assert any(ask(variant, idle) != [(0,)] for variant in variants)
+
+
+def test_name_that_children_copy_is_copied_though_it_is_a_key_among_them(tmp_path: Path) -> None:
+    schools = fill("school", *(f"{n}, 'School {n % 24}'" for n in range(40)))
+    exams = fill("exam", *(f"{n}, 'School {n}', {n * 7 % 50}" for n in range(24)))
+    sql = """CREATE TABLE school (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE exam
+        (id INTEGER PRIMARY KEY REFERENCES school, school_name TEXT, score INT);"""
+    world = read_world(tmp_path, f"{sql}{schools}{exams}")
+    other = "SELECT count(*) FROM exam JOIN school USING (id) WHERE school_name <> name"
+    for recipe in ("permute", "everything"):
+        assert ask(make_variant(world, recipe), other) == [(0,)]
+
+
 def test_way_that_ends_nowhere_is_no_other_row(tmp_path: Path) -> None:
     sql = "CREATE TABLE depot (id INTEGER PRIMARY KEY);"
     sql += "CREATE TABLE driver (id INTEGER PRIMARY KEY, depot_id INT REFERENCES depot (id),"
