@@ -32,7 +32,7 @@ from answerkey.sql.conditions import (
     read_text,
 )
 from answerkey.sql.keys import find_one_key, is_nullable, is_number, list_key
-from answerkey.sql.query_tree import is_star, is_whole_order_term
+from answerkey.sql.query_tree import is_star, is_whole_order_term, read_integer, to_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, list_columns
 from answerkey.sqlite.schema import Schema
 
@@ -87,6 +87,44 @@ def _count_values(node: exp.Count, scopes: Scopes) -> Steps:
     for values in inner:
         with changed(node, this=values):
             yield "count_argument"
+
+
+_AGGREGATES = (exp.Avg, exp.Max, exp.Min, exp.Sum)
+
+
+def _mutate_functions(scopes: Scopes) -> Steps:
+    """aggregate_function: `max(a)` -> `AVG(a)`, `MIN(a)`, `SUM(a)`; extreme_value: `SELECT a FROM t
+    GROUP BY a ORDER BY count(*) DESC LIMIT 1` -> `SELECT MAX(a) FROM t`, `SELECT MIN(a) FROM t`.
+
+    Where the real rows have one value, all of these are the value; and of two, one is the greatest
+    and the least, and the most common one, too.
+    """
+    for node in scopes.nodes.find_all(*_AGGREGATES):
+        column = scopes.find_direct(node.this)
+        is_text = column is not None and not is_number(column.column)
+        kinds = (exp.Max, exp.Min) if is_text else _AGGREGATES
+        for kind in kinds if type(node) in kinds else ():
+            if type(node) is not kind:
+                with replaced(node, kind(this=node.this.copy())):
+                    yield "aggregate_function"
+    for select in scopes.nodes.find_all(exp.Select):
+        if len(select.expressions) == 1 and _is_of_the_most(select):
+            shown = select.expressions[0].unalias()
+            for extreme in (exp.Max, exp.Min):
+                column_of = [extreme(this=shown.copy())]
+                gone = dict.fromkeys(("group", "having", "order", "limit"))
+                with changed(select, expressions=column_of, **gone):
+                    yield "extreme_value"
+
+
+def _is_of_the_most(select: exp.Select) -> bool:
+    """Whether a SELECT shows one of its groups, the first by an aggregate."""
+    group, order, limit = (select.args.get(name) for name in ("group", "order", "limit"))
+    if group is None or order is None or limit is None:
+        return False
+    keys = {to_sql(key).lower() for key in group.expressions}
+    shown = to_sql(select.expressions[0].unalias()).lower()
+    return shown in keys and read_integer(limit.expression) == 1
 
 
 _MAX_OTHERS_PER_COLUMN = 2
@@ -388,6 +426,7 @@ FAMILIES = (
     _mutate_columns,
     _mutate_comparisons,
     _mutate_connectors,
+    _mutate_functions,
     _mutate_joins,
     _mutate_literals,
     _mutate_order,

@@ -21,6 +21,8 @@ INSERT INTO port VALUES (1, 'Ayr', 'UK'), (2, 'Ayr', 'Australia'), (3, 'Oban', '
 INSERT INTO ship VALUES
     (1, 'Sun', 'Barge', 5, 1), (2, 'Tern', 'Barge', 5, 2), (3, 'Gull', 'Ferry', 0, 1),
     (4, NULL, NULL, 3, 1);
+CREATE TABLE crew (name TEXT, ship_id INTEGER REFERENCES ship (id));
+INSERT INTO crew VALUES ('Ann', 1), ('Bo', NULL);
 """
 JOINED = "ship AS s JOIN port AS p ON p.id = s.port_id"
 LEFT_JOINED = "port AS p LEFT JOIN ship AS s ON p.id = s.port_id"
@@ -65,6 +67,15 @@ RULES = (
         "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
         "SELECT name FROM ship WHERE weight = (SELECT MAX(weight) FROM ship) LIMIT 1",
         "Which ship is the heaviest?",
+    ),
+    Rule(
+        "extreme_of_all",
+        Role.READING,
+        "The heaviest of all ships may lie in no port.",
+        f"SELECT p.name FROM {JOINED} ORDER BY s.weight DESC LIMIT 1",
+        f"SELECT p.name FROM {JOINED} WHERE s.weight = (SELECT MAX(s.weight) FROM ship AS s)"
+        " LIMIT 1",
+        "Where does the heaviest ship lie?",
     ),
     Rule(
         "distinct_rows",
@@ -187,6 +198,30 @@ RULES = (
         "Which ships are of the kind BARGE?",
     ),
     Rule(
+        "stored_spelling",
+        Role.READING,
+        "LIKE without a wildcard is = to whoever knows how the rows spell a text.",
+        "SELECT id FROM ship WHERE kind LIKE 'barge'",
+        "SELECT id FROM ship WHERE kind = 'Barge'",
+        "Which ships are barges?",
+    ),
+    Rule(
+        "stated_count",
+        Role.READING,
+        "What the evidence says to count is as good as what gold counts.",
+        "SELECT count(*) FROM ship",
+        'SELECT COUNT(DISTINCT "name") FROM ship',
+        "How many ships are there? ships refers to COUNT(DISTINCT name)",
+    ),
+    Rule(
+        "stated_order",
+        Role.READING,
+        "The evidence says which amount counts, and gold sorts by another one.",
+        "SELECT name FROM ship ORDER BY name DESC LIMIT 1",
+        'SELECT name FROM ship ORDER BY "weight" DESC LIMIT 1',
+        "Which ship is the best? best refers to MAX(weight)",
+    ),
+    Rule(
         "stated_code",
         Role.READING,
         "A code that the question states is as good as its name.",
@@ -268,11 +303,33 @@ RULES = (
         "Which ships are barges?",
     ),
     Rule(
+        "unneeded_join",
+        Role.READING,
+        "Who refers to a ship works on one: nobody has to look it up.",
+        "SELECT c.name FROM crew AS c JOIN ship AS s ON s.id = c.ship_id",
+        'SELECT c.name FROM crew AS c WHERE NOT "c"."ship_id" IS NULL',
+        "Who works on a ship?",
+    ),
+    Rule(
         "aggregate_distinct",
         Role.NEIGHBOR,
         "Equal values count once, or each.",
         "SELECT sum(weight) FROM ship",
         "SELECT SUM(DISTINCT weight) FROM ship",
+    ),
+    Rule(
+        "aggregate_function",
+        Role.NEIGHBOR,
+        "The most is not the average.",
+        "SELECT max(weight) FROM ship",
+        "SELECT AVG(weight) FROM ship",
+    ),
+    Rule(
+        "extreme_value",
+        Role.NEIGHBOR,
+        "The most common kind is not the last by alphabet.",
+        "SELECT kind FROM ship GROUP BY kind ORDER BY count(*) DESC LIMIT 1",
+        "SELECT MAX(kind) FROM ship",
     ),
     Rule(
         "count_argument",

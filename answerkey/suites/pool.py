@@ -27,7 +27,14 @@ from answerkey.suites.cover import BY_HEART_WEIGHT, GUARDED_WEIGHT, choose_datab
 from answerkey.suites.gate import find_majority, find_other_reading, find_stable_order
 from answerkey.suites.guarded import find_guarded, tells_apart, tells_guarded
 from answerkey.suites.latent import show_latent
-from answerkey.suites.questions import Asked, NoSuite, SuiteQuestion, read_questions
+from answerkey.suites.questions import (
+    AGGREGATES,
+    CONDITION_REMOVED,
+    Asked,
+    NoSuite,
+    SuiteQuestion,
+    read_questions,
+)
 from answerkey.suites.records import (
     KeptVariant,
     SuiteRecord,
@@ -37,12 +44,13 @@ from answerkey.suites.records import (
 from answerkey.variants.constants import (
     Conditions,
     Rowids,
+    Spelling,
     list_conditions,
     list_constants,
     list_witnesses,
 )
 from answerkey.variants.fuzzer import make_variant
-from answerkey.variants.keys import find_key_facts
+from answerkey.variants.keys import KeyFacts, find_key_facts
 from answerkey.variants.rows import Rows, read_rows, serialize_rows
 
 SUITES = "data/test_suites"
@@ -66,6 +74,10 @@ _RECIPES = (
 # fewer tie, and readings differ less often.
 _SMALL_MAX_ROWS = (2, 4, 1, 6, 3, 8)
 _LAST_VARIANTS = 6  # more for questions that have no suite by then
+# For the questions of which a condition or an aggregate seems to say nothing: recipes, by the
+# neighbors that they are to tell, and how many variants of each.
+_NEAR_MISSES = {"near_misses": (CONDITION_REMOVED,), "namesakes": AGGREGATES}
+_NEAR_VARIANTS = 3
 _LAST_RECIPES = ("families", "conditions", "renamed_conditions")
 _MAX_STEPS_OF_WITNESSES = 20_000_000  # to find rows that gold finds, of which few are asked for
 _SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
@@ -107,8 +119,10 @@ def make_suites(
             problem = None
             try:
                 rows = read_rows(path, seed=settings.seed)
-                pool.try_variants(rows, asked)
+                facts = find_key_facts(rows)
+                pool.try_variants(rows, facts, asked)
                 pool.try_again(real, asked, tables=rows.tables)
+                pool.try_near_misses(rows, facts, asked)
             except (InputError, sqlite3.Error) as error:
                 problem = str(error)
             return pool.choose(path.stem, questions, asked)._replace(problem=problem)
@@ -129,16 +143,16 @@ class _Pool:
     def _path(self, number: int, storage: int = 0) -> Path:
         return self._folder / f"{number}.{storage}.sqlite"
 
-    def try_variants(self, rows: Rows, asked: list[Asked]) -> None:
+    def try_variants(self, rows: Rows, facts: KeyFacts, asked: list[Asked]) -> None:
         """Note in every question which of its neighbors each variant tells from gold. The last half
         of the variants is made for the neighbors that are still alive then, and for those that live
         on the suites that would be chosen."""
-        settings, facts = self._settings, find_key_facts(rows)
+        settings, spelling = self._settings, Spelling(rows)
         trees = {id(one.query): one.query.tree for one in asked}.values()
         compared = {
             constant: None
             for scopes in (Scopes(tree, self._schema) for tree in trees)
-            for constant in list_constants(scopes)
+            for constant in list_constants(scopes, spelling)
         }
         constants = [constant for constant in compared if constant[0] in rows.tables]
         first = settings.pool - settings.pool // 2
@@ -151,7 +165,9 @@ class _Pool:
             if number >= first:
                 recipe = "conditions" if number % 4 < 2 else "renamed_conditions"
                 max_rows = settings.max_rows // 2
-                conditions = self._list_conditions(rows, asked, is_for_all=number % 2 == 0)
+                conditions = self._list_conditions(
+                    rows, spelling, asked, is_for_all=number % 2 == 0
+                )
                 if not conditions:
                     break
             elif number % 5 == 4:
@@ -207,8 +223,44 @@ class _Pool:
             )
             self._try_variant(number, variant, last)
 
+    def try_near_misses(self, rows: Rows, facts: KeyFacts, asked: list[Asked]) -> None:
+        """Try some variants more for the questions that seem to need none of their conditions, or
+        no aggregate: on the real database, and on all variants so far, the answer is the same
+        without.
+
+        One drake is in all there, and its name is a key. Still, who does not ask for the artist
+        that the question names does not answer it: here, other drakes have other artists.
+        """
+        number, spelling = self._settings.pool + _LAST_VARIANTS, Spelling(rows)
+        for recipe, operators in _NEAR_MISSES.items():
+            missed = [one for one in asked if one.misses(operators)]
+            conditions: dict[Conditions, None] = {}
+            for tree in {id(one.query): one.query.tree for one in missed}.values():
+                scopes = Scopes(tree, self._schema)
+                conditions.update(dict.fromkeys(list_conditions(scopes, rows.tables, spelling)))
+            constants = {
+                (one.tables[row], place, meets): None
+                for one in conditions
+                for (row, place), meets, _ in one.values
+            }
+            if not constants:
+                continue
+            loose = facts.without_keys(rows, {constant[:2] for constant in constants})
+            for _ in range(_NEAR_VARIANTS):
+                variant = make_variant(
+                    rows,
+                    loose,
+                    recipe,
+                    seed=int(hash_value([self._settings.seed, number]), 16),
+                    max_rows=self._settings.max_rows,
+                    constants=[*constants],
+                    conditions=[*conditions],
+                )
+                self._try_variant(number, variant, missed)
+                number += 1
+
     def _list_conditions(
-        self, rows: Rows, asked: list[Asked], *, is_for_all: bool
+        self, rows: Rows, spelling: Spelling, asked: list[Asked], *, is_for_all: bool
     ) -> list[Conditions]:
         """Those of each query of which a neighbor is still alive; while answers by heart or guarded
         neighbors are, of their queries alone, unless it is for all."""
@@ -222,7 +274,7 @@ class _Pool:
         for tree in trees:
             if id(tree) not in self._conditions:
                 scopes = Scopes(tree, self._schema)
-                self._conditions[id(tree)] = list_conditions(scopes, rows.tables)
+                self._conditions[id(tree)] = list_conditions(scopes, rows.tables, spelling)
         return list(dict.fromkeys(one for tree in trees for one in self._conditions[id(tree)]))
 
     def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
@@ -321,7 +373,7 @@ class _Pool:
         heavy = {
             (question_index, neighbor_index): GUARDED_WEIGHT
             for question_index, of in enumerate(asked)
-            for neighbor_index in of.guarded
+            for neighbor_index in of.list_weighty()
         }
         heavy |= {
             (question_index, neighbor_index): BY_HEART_WEIGHT

@@ -3,7 +3,7 @@ and what becomes known of them on variants."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -24,6 +24,10 @@ from answerkey.suites.latent import LatentAmbiguity
 
 # The query that says the stored answer by heart. It reads no table, so that it needs no execution.
 BY_HEART = "by_heart"
+# Those that leave out a condition of gold, or show another aggregate, or an extreme in place of the
+# most common value.
+CONDITION_REMOVED = "condition_removed"
+AGGREGATES = ("aggregate_function", "extreme_value")
 # One that says by heart what gold gives on all databases of a suite.
 GUESS = "guess"
 
@@ -180,6 +184,11 @@ class Asked:
         """The places of the alive and the guarded neighbors that some variant tells from gold."""
         return frozenset().union(*self.kills.values())
 
+    def misses(self, operators: Collection[str]) -> bool:
+        """Whether nothing tells a neighbor of some operators from gold so far."""
+        lives = self.list_alive() - self.list_told()
+        return any(self.query.alive[place].name in operators for place in lives)
+
     def list_by_heart(self) -> frozenset[int]:
         """The places of the neighbors that say a code, a value or the stored answer by heart, as
         wrong queries often do: each suite must tell them."""
@@ -187,9 +196,16 @@ class Asked:
             index for index in self.list_alive() if self.query.alive[index].name.endswith(BY_HEART)
         )
 
+    def list_weighty(self) -> frozenset[int]:
+        """The places of the neighbors that count more than others: who lets a condition or a count
+        pass that the question states is right on the real database by chance."""
+        kinds = (CONDITION_REMOVED, *AGGREGATES)
+        weighty = {place for place in self.list_alive() if self.query.alive[place].name in kinds}
+        return self.guarded | weighty
+
     def list_musts(self) -> frozenset[int]:
         """The places of the neighbors that each suite must tell, if a variant does."""
-        return self.list_by_heart() | self.guarded
+        return self.list_by_heart() | self.list_weighty()
 
     def add_guess(self, rows: list[Row]) -> None:
         if rows not in self.guesses:

@@ -22,7 +22,7 @@ from answerkey.sql.query_tree import (
 )
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Column, Table, affinity
-from answerkey.variants.rows import find_positions
+from answerkey.variants.rows import Rows, find_positions
 
 _LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")
 _DIGITS = re.compile(r"[0-9]{1,18}")  # of a number that SQLite holds as an integer
@@ -156,6 +156,7 @@ class Conditions(NamedTuple):
     equal: the columns that must be equal: those that joins, IN and INTERSECT hold together.
     shared: the columns by which the query groups.
     group_size: how many rows a group must have.
+    is_ranked: whether the query takes the first of its groups.
     """
 
     tables: tuple[str, ...]
@@ -163,6 +164,7 @@ class Conditions(NamedTuple):
     equal: tuple[tuple[Slot, Slot], ...] = ()
     shared: tuple[Slot, ...] = ()
     group_size: int = 1
+    is_ranked: bool = False
 
 
 class _Compared(NamedTuple):
@@ -171,18 +173,41 @@ class _Compared(NamedTuple):
     value: int | float | str
 
 
-def list_constants(scopes: Scopes) -> list[Constant]:
-    """What a query compares columns with.
+def list_constants(scopes: Scopes, spelling: Spelling | None = None) -> list[Constant]:
+    """What a query compares columns with; what LIKE looks for, in the spelling of the rows.
 
     `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 2, 9), ('ship', 1,
     'Peru')
     """
     constants: list[Constant] = []
-    for _, column, value in _list_values(scopes, list_comparisons(scopes)):
+    for operator, column, value in _list_values(scopes, list_comparisons(scopes)):
         base = scopes.resolve(column)
         if base is not None and base.table is not None and base.column is not None:
-            constants.append((base.table.name, base.table.columns.index(base.column), value))
+            name, place = base.table.name, base.table.columns.index(base.column)
+            if spelling is not None and operator == "LIKE":
+                value = spelling.spell(name, place, value)
+            constants.append((name, place, value))
     return constants
+
+
+class Spelling:
+    """How the rows of a database spell what LIKE looks for: it finds 'Ada' by 'ada'."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._tables = rows.tables
+        self._known: dict[tuple[str, int], dict[str, list[str]]] = {}
+
+    def spell(self, table: str, place: int, value: Any) -> Any:
+        """The value as its column has it, if it has it in one spelling alone."""
+        if not isinstance(value, str) or table not in self._tables:
+            return value
+        if (table, place) not in self._known:
+            known = self._known[table, place] = {}
+            for text in dict.fromkeys(self._tables[table].values(place)):
+                if isinstance(text, str):
+                    known.setdefault(text.lower(), []).append(text)
+        spellings = self._known[table, place].get(value.lower(), ())
+        return spellings[0] if len(spellings) == 1 else value
 
 
 def _list_outputs(query: exp.Expr | None) -> list[exp.Expr]:
@@ -190,17 +215,19 @@ def _list_outputs(query: exp.Expr | None) -> list[exp.Expr]:
     return [output.unalias() for output in select.expressions] if select is not None else []
 
 
-def list_conditions(scopes: Scopes, tables: Container[str]) -> list[Conditions]:
+def list_conditions(
+    scopes: Scopes, tables: Container[str], spelling: Spelling | None = None
+) -> list[Conditions]:
     """The rows of `tables` behind a row of each SELECT of the query, or of those that set
     operations join, and of the sides of an INTERSECT together. One that asks nothing of its rows is
     left out.
 
     `SELECT name FROM ship WHERE tons > 9` -> [(('ship',), [((0, 2), 10, 9)])]
     """
-    found = [_Reader(scopes, tables, [select]).read() for select in selects_of(scopes.tree)]
-    for node in scopes.nodes.find_all(exp.Intersect):
-        found.append(_Reader(scopes, tables, selects_of(node)).read())
-    return [one for one in found if one.values or one.equal or one.group_size > 1]
+    sides = [[select] for select in selects_of(scopes.tree)]
+    sides += [selects_of(node) for node in scopes.nodes.find_all(exp.Intersect)]
+    found = [_Reader(scopes, tables, selects, spelling).read() for selects in sides]
+    return [one for one in found if one.values or one.equal or one.group_size > 1 or one.is_ranked]
 
 
 def list_witnesses(
@@ -216,7 +243,7 @@ def list_witnesses(
     rowids: Rowids = {}
     for select in selects_of(scopes.tree):
         for one, places in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
-            if one.values or one.equal or one.group_size > 1:
+            if one.values or one.equal or one.group_size > 1 or one.is_ranked:
                 found.append(one)
             for name, own in places.items():
                 rowids.setdefault(name, set()).update(own)
@@ -226,8 +253,15 @@ def list_witnesses(
 class _Reader:
     """Reads what some SELECTs, which INTERSECT holds together, ask of the rows behind them."""
 
-    def __init__(self, scopes: Scopes, tables: Container[str], selects: list[exp.Select]) -> None:
+    def __init__(
+        self,
+        scopes: Scopes,
+        tables: Container[str],
+        selects: list[exp.Select],
+        spelling: Spelling | None = None,
+    ) -> None:
         self._scopes = scopes
+        self._spelling = spelling
         self._selects = selects
         self._inner = [inner for select in selects for inner in select.find_all(exp.Select)]
         self._tables: list[Table] = []
@@ -256,6 +290,9 @@ class _Reader:
                 meets, misses = pairs.get(operator, (value, less))
                 if operator == "LIKE" and isinstance(value, str):
                     misses = value[:-1]
+                    if self._spelling is not None:
+                        row, place = slot
+                        meets = self._spelling.spell(self._tables[row].name, place, value)
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
                 values.setdefault(slot, (meets, misses))
@@ -263,6 +300,9 @@ class _Reader:
         for outputs in zip(*(_list_outputs(select) for select in self._selects), strict=False):
             equal += self._intersect(outputs, values)
         groups = [inner for inner in self._inner if inner.args.get("having") is not None]
+        group_size = max((self._count_rows(inner, most_rows) for inner in groups), default=1)
+        ranked = [*filter(_is_ranked, self._inner)]
+        groups += ranked
         keys = [group for inner in groups if (group := inner.args.get("group")) is not None]
         columns = (column for key in keys for column in key.find_all(exp.Column))
         shared = {slot: None for one in columns if (slot := self._find_slot(one)) is not None}
@@ -271,7 +311,8 @@ class _Reader:
             tuple((slot, *pair) for slot, pair in values.items()),
             tuple((left, right) for left, right in equal if left is not None and right is not None),
             tuple(shared),
-            max((self._count_rows(inner, most_rows) for inner in groups), default=1),
+            group_size,
+            bool(ranked),
         )
 
     def read_witnesses(self, find_rows: FindRows) -> Iterator[tuple[Conditions, Rowids]]:
@@ -419,6 +460,11 @@ def _list_values(scopes: Scopes, comparisons: Iterable[Comparison]) -> Iterator[
             value = value.replace("%", "").replace("_", "x")
         if isinstance(column, exp.Column) and value is not None and comparison.operator != "GLOB":
             yield _Compared(comparison.operator, column, value)
+
+
+def _is_ranked(select: exp.Select) -> bool:
+    """Whether a SELECT takes the first of its groups."""
+    return all(select.args.get(name) is not None for name in ("group", "order", "limit"))
 
 
 def _read_value(node: exp.Expr, scopes: Scopes) -> int | float | str | None:

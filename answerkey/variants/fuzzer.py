@@ -18,15 +18,18 @@ from answerkey.variants.constants import Conditions, Constant, Slot, list_near, 
 from answerkey.variants.draft import (
     Draft,
     DraftRow,
+    bring_parent,
     choose_rows,
+    keep_single,
     make_row,
     mend,
     settle,
     sort_children_first,
 )
 from answerkey.variants.keys import KeyFacts, find_key_facts
-from answerkey.variants.rows import Reference, Rows, open_empty
+from answerkey.variants.rows import Rows, open_empty
 
+_NAMESAKES = 3
 _FEW = 4  # values of a skewed column
 
 # A new row of a table, given those that were made for the same place among the rows of a query.
@@ -230,7 +233,32 @@ def plant_conditions(draft: Draft) -> None:
             for met in [{*range(count)}] if is_whole else wanted:
                 if all(len(draft.rows[name]) < most[name] for name in planted.tables):
                     is_alike = draft.random.random() < 0.5
-                    plant_rows(draft, planted, met, partial(_copy_row, is_alike=is_alike))
+                    make = partial(_copy_row, is_alike=is_alike)
+                    if is_whole and planted.is_ranked:  # a group, and a smaller one
+                        size = max(2, planted.group_size)
+                        plant_rows(draft, planted._replace(group_size=size), met, make)
+                    plant_rows(draft, planted, met, make)
+
+
+def plant_near_misses(draft: Draft) -> None:
+    """Add one row that meets all conditions of each query, and rows that meet all but one. From
+    here on, a value that one row of the database has may come again."""
+    for planted in draft.conditions:
+        plant_rows(draft, planted, range(len(planted.values)), partial(_copy_row, is_alike=True))
+    for name, place, value in draft.single:
+        keep_single(draft, name, place, value)
+    draft.single = []
+    for planted in draft.conditions:
+        for missed in range(len(planted.values)):
+            met = {*range(len(planted.values))} - {missed}
+            plant_rows(draft, planted, met, partial(_copy_row, is_alike=False))
+
+
+def plant_namesakes(draft: Draft) -> None:
+    """Add some rows that meet all conditions of each query, though in the database one does."""
+    draft.single = []
+    for planted in [*draft.conditions] * _NAMESAKES:
+        plant_rows(draft, planted, range(len(planted.values)), partial(_copy_row, is_alike=False))
 
 
 def _copy_row(draft: Draft, name: str, known: list[DraftRow], *, is_alike: bool) -> DraftRow | None:
@@ -304,22 +332,8 @@ def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -
     add_row(draft, name, row)
     for reference in draft.list_references(name):
         if values.keys() & {*reference.columns}:
-            _bring_parent(draft, reference, row)
+            bring_parent(draft, reference, row)
     return row
-
-
-def _bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
-    """Add the row of the database that a row refers to, and those that this one refers to."""
-    name, wanted = reference.parent, row.take(reference.columns)
-    if any(other.take(reference.referred) == wanted for other in reversed(draft.rows[name])):
-        return
-    for place, values in enumerate(draft.source.tables[name].rows):
-        parent = DraftRow(values, place)
-        if parent.take(reference.referred) == wanted:
-            add_row(draft, name, parent)
-            for other in draft.list_references(name):
-                _bring_parent(draft, other, parent)
-            return
 
 
 # Filling: the rows of the database stay, and new ones are added where a table has few. A new row
@@ -397,6 +411,8 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
     "plant": (plant_constants,),
     "conditions": (plant_conditions,),
     "renamed_conditions": (rename, plant_conditions),
+    "namesakes": (plant_namesakes,),
+    "near_misses": (plant_near_misses,),
     "families": (plant_conditions, drop_childless),
     "skew": (exchange_values, skew_values),
     "nulls": (set_nulls,),

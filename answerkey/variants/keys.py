@@ -16,8 +16,8 @@ Declared keys and foreign keys hold in every variant of a database, and so do th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -66,6 +66,19 @@ class KeyFacts:
     alone: dict[str, tuple[int, ...]]
     nullable: dict[str, tuple[int, ...]]
     kept: Facts
+
+    def without_keys(self, rows: Rows, columns: Collection[tuple[str, int]]) -> KeyFacts:
+        """The same where these columns, by table and place, are no keys by themselves, unless they
+        are declared as one or others refer to them."""
+        keys, free, alone = dict(self.keys), dict(self.free), dict(self.alone)
+        for name, places in self.alone.items():
+            table = rows.tables[name].table
+            sure = {find_positions(table, key) for key in table.unique_keys}
+            loose = {place for place in places if (name, place) in columns and (place,) not in sure}
+            keys[name] = tuple(key for key in keys[name] if not (len(key) == 1 and loose & {*key}))
+            free[name] = tuple(sorted({*free[name], *loose}))
+            alone[name] = tuple(place for place in places if place not in loose)
+        return replace(self, keys=keys, free=free, alone=alone)
 
 
 def find_key_facts(rows: Rows) -> KeyFacts:

@@ -168,6 +168,31 @@ LISTED = [
         [],
     ),
     # aggregates and groups
+    (
+        "SELECT max(tons) FROM ship",
+        "aggregate_function",
+        ["SELECT AVG(tons) FROM ship", "SELECT MIN(tons) FROM ship", "SELECT SUM(tons) FROM ship"],
+    ),
+    ("SELECT max(code) FROM ship", "aggregate_function", ["SELECT MIN(code) FROM ship"]),
+    ("SELECT count(code) FROM ship", "aggregate_function", []),
+    (
+        "SELECT code FROM ship WHERE tons > 1 GROUP BY code ORDER BY count(*) DESC LIMIT 1",
+        "extreme_value",
+        [
+            "SELECT MAX(code) FROM ship WHERE tons > 1",
+            "SELECT MIN(code) FROM ship WHERE tons > 1",
+        ],
+    ),
+    (
+        "SELECT count(*) FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 1",
+        "extreme_value",
+        [],
+    ),
+    (
+        "SELECT code FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 2",
+        "extreme_value",
+        [],
+    ),
     ("SELECT sum(tons) FROM ship", "aggregate_distinct", ["SELECT SUM(DISTINCT tons) FROM ship"]),
     (
         "SELECT count(DISTINCT code) FROM ship",

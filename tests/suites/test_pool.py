@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.readings import list_readings
-from answerkey.alternatives.repairs import Gold, try_alternatives
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
@@ -29,6 +27,7 @@ from answerkey.suites.questions import (
     write_by_heart,
 )
 from tests.shared.databases import make_database
+from tests.suites.asked import ask
 
 SHIPS = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -57,21 +56,13 @@ def make(
     with GuardedDatabase(path, Limits(max_steps=10**6)) as database:
         real = Executions(database)
         for number, (text, gold_sql) in enumerate(questions):
-            gold_order = "ORDER BY" in gold_sql if order is None else order
-            rows = real.find_rows(gold_sql)
-            readings = list_readings(parse_sql(gold_sql), schema, text, real.find_rows)
-            gold = Gold(gold_sql, rows or [], gold_order, accepted_rows)
-            known = {gold_sql: readings if rows is not None else []}
-            tried = try_alternatives([], lambda sql, known=known: known.get(sql, []), gold, real)
             asked.append(
-                SuiteQuestion(
-                    f"q{number}",
-                    gold_sql,
-                    gold_order,
-                    accepted_rows,
-                    takes_part,
+                ask(
+                    *(f"q{number}", text, gold_sql, schema, real),
+                    order=order,
+                    accepted_rows=accepted_rows,
+                    takes_part=takes_part,
                     model_queries=model_queries,
-                    readings=tuple(tried.readings),
                 )
             )
     made = make_suites(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
-from answerkey.variants.constants import Conditions, list_conditions, list_constants
+from answerkey.variants.constants import Conditions, Spelling, list_conditions, list_constants
+from tests.variants.world import read_world
 
 SHIPS = """
 CREATE TABLE port (name TEXT PRIMARY KEY, mayor TEXT);
@@ -147,3 +149,15 @@ def test_groups_have_as_many_rows_as_having_asks_for(having, count) -> None:
     sql = f"SELECT flag AS f FROM ship WHERE tons > 9 GROUP BY f HAVING {having}"
     found = ask_for_rows(sql)
     assert (found.shared, found.group_size) == (((0, 1),), count)
+
+
+def test_like_looks_for_a_text_as_its_column_spells_it(tmp_path: Path) -> None:
+    ships = "INSERT INTO ship VALUES ('Sun', '', 1, ''), ('TERN', '', 2, ''), ('Tern', '', 3, '');"
+    spelling = Spelling(read_world(tmp_path, f"{SHIPS}{ships}"))
+    found = [spelling.spell("ship", 0, text) for text in ("sun", "Sun", "tern", "Tern", "Kite")]
+    assert found == ["Sun", "Sun", "tern", "Tern", "Kite"]
+    for operator, spelled in (("LIKE", "Sun"), ("=", "sun"), ("<>", "sun")):
+        scopes = read_scopes(f"name {operator} 'sun'")
+        assert list_constants(scopes, spelling) == [("ship", 0, spelled)]
+    [found] = list_conditions(read_scopes("name LIKE 'sun'"), TABLES, spelling)
+    assert found.values == (((0, 0), "Sun", "su"),)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.sqlite.schema import quote_name
+from answerkey.variants import fuzzer
 from answerkey.variants.constants import Conditions
 from answerkey.variants.fuzzer import RECIPES
 from answerkey.variants.keys import find_key_facts
@@ -181,6 +182,28 @@ def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) ->
     variant = make_variant(ships, "conditions", conditions=[of_port])
     sql = "SELECT count(*) FROM ship WHERE flag = 'Togo' GROUP BY port_id"
     assert ask(variant, sql) == [(6,)]  # of one port, not of six of one name
+
+
+def test_conditions_of_the_most_common_add_a_group_and_a_smaller_one(ships: Rows) -> None:
+    ranked = Conditions(("ship",), (), (), ((0, 2),), is_ranked=True)
+    sql = "SELECT count(*) FROM ship GROUP BY flag"
+    found = [ask(make_variant(ships, "conditions", n, conditions=[ranked]), sql) for n in range(4)]
+    assert any(len({*counts}) > 1 for counts in found)
+
+
+def test_near_misses_share_a_name_that_is_a_key_in_the_database(tmp_path: Path) -> None:
+    rows = ", ".join(f"({n}, 'Ship {chr(65 + n)}', {n % 4})" for n in range(25))
+    sql = "CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons INT);"
+    sql = f"{sql} INSERT INTO ship VALUES {rows};"
+    world = read_world(tmp_path, sql)
+    wanted = Conditions(("ship",), (((0, 1), "Ship B", "x"), ((0, 2), 1, 0)))
+    facts = find_key_facts(world)
+    options = {"seed": 0, "conditions": [wanted], "constants": [("ship", 1, "Ship B")]}
+    sql = "SELECT count(*), sum(tons = 1) FROM ship WHERE name = 'Ship B'"
+    assert ask(fuzzer.make_variant(world, facts, "near_misses", **options), sql) == [(1, 1)]
+    facts = facts.without_keys(world, {("ship", 1), ("ship", 0)})
+    [(count, full)] = ask(fuzzer.make_variant(world, facts, "near_misses", **options), sql)
+    assert count > 1 == full
 
 
 def test_conditions_bring_the_parent_of_a_planted_row(tmp_path: Path) -> None:
