@@ -41,7 +41,10 @@ class Role(StrEnum):
 
 
 class Rule(NamedTuple):
-    """A rule, why there is one, and what it makes of a gold query, and of its question."""
+    """A rule, why there is one, and what it makes of a gold query, and of its question.
+
+    doubt: of a reading, what it says against gold, for people: the reason of a correction.
+    """
 
     name: str
     role: Role
@@ -49,6 +52,7 @@ class Rule(NamedTuple):
     gold: str
     alternative: str
     question: str = ""
+    doubt: str = ""
 
 
 RULES = (
@@ -59,6 +63,7 @@ RULES = (
         "SELECT name FROM ship ORDER BY weight DESC LIMIT 1",
         "SELECT name FROM ship WHERE weight = (SELECT MAX(weight) FROM ship)",
         "Which ship is the heaviest?",
+        doubt="All that tie for the first place may be asked for, and the query keeps one.",
     ),
     Rule(
         "one_row",
@@ -67,6 +72,7 @@ RULES = (
         "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
         "SELECT name FROM ship WHERE weight = (SELECT MAX(weight) FROM ship) LIMIT 1",
         "Which ship is the heaviest?",
+        doubt="One may be asked for, and the query returns all that tie.",
     ),
     Rule(
         "extreme_of_all",
@@ -76,6 +82,7 @@ RULES = (
         f"SELECT p.name FROM {JOINED} WHERE s.weight = (SELECT MAX(s.weight) FROM ship AS s)"
         " LIMIT 1",
         "Where does the heaviest ship lie?",
+        doubt="The first of all rows may be asked for, and the join drops some.",
     ),
     Rule(
         "distinct_rows",
@@ -84,6 +91,7 @@ RULES = (
         "SELECT kind FROM ship",
         "SELECT DISTINCT kind FROM ship",
         "What are the kinds of ships?",
+        doubt="Each row may be asked for once, and the query repeats some.",
     ),
     Rule(
         "without_distinct",
@@ -92,6 +100,7 @@ RULES = (
         "SELECT DISTINCT kind FROM ship",
         "SELECT kind FROM ship",
         "Which kinds have the ships?",
+        doubt="Rows may count as often as they come, and the query keeps each once.",
     ),
     Rule(
         "distinct_values",
@@ -100,6 +109,7 @@ RULES = (
         "SELECT count(kind) FROM ship",
         "SELECT COUNT(DISTINCT kind) FROM ship",
         "How many kinds are there?",
+        doubt="Each value may count once, and the query counts equal ones again.",
     ),
     Rule(
         "each_thing_once",
@@ -108,6 +118,7 @@ RULES = (
         f"SELECT DISTINCT p.name FROM {JOINED}",
         f'SELECT p.name FROM {JOINED} GROUP BY "p"."id"',
         "Which ports have ships?",
+        doubt="Each thing may be asked for once, and things may share a name.",
     ),
     Rule(
         "without_null",
@@ -116,6 +127,7 @@ RULES = (
         "SELECT kind, count(*) FROM ship GROUP BY kind",
         "SELECT kind, COUNT(*) FROM ship WHERE NOT kind IS NULL GROUP BY kind",
         "How many ships are of which kind?",
+        doubt="NULL is no value, and the query takes it for one.",
     ),
     Rule(
         "counted_names",
@@ -124,6 +136,7 @@ RULES = (
         "SELECT count(*) FROM ship",
         'SELECT COUNT("name") FROM ship',
         "How many ships are there?",
+        doubt="Those without a name may not count, and the query counts each row.",
     ),
     Rule(
         "counted_rows",
@@ -132,6 +145,7 @@ RULES = (
         "SELECT count(name) FROM ship",
         "SELECT COUNT(*) FROM ship",
         "How many ships are there?",
+        doubt="Those without a name may count, too, and the query counts names.",
     ),
     Rule(
         "members_by_key",
@@ -140,6 +154,7 @@ RULES = (
         f"SELECT name FROM port EXCEPT SELECT p.name FROM {JOINED}",
         f'SELECT name FROM port WHERE NOT "id" IN (SELECT "p"."id" FROM {JOINED})',
         "Which ports have no ship?",
+        doubt="Things may share a name: which are in both, their keys tell.",
     ),
     Rule(
         "grouped_by_key",
@@ -148,6 +163,7 @@ RULES = (
         f"SELECT p.name, count(*) FROM {JOINED} GROUP BY p.name",
         f'SELECT p.name, COUNT(*) FROM {JOINED} GROUP BY "p"."id"',
         "How many ships has each port?",
+        doubt="Things may share a name: each is a group of its own.",
     ),
     Rule(
         "grouped_by_name",
@@ -156,6 +172,7 @@ RULES = (
         f"SELECT p.name, count(*) FROM {JOINED} GROUP BY p.id",
         f"SELECT p.name, COUNT(*) FROM {JOINED} GROUP BY p.name",
         "How many ships has each port?",
+        doubt="The answer shows names, and things of one name may be one group.",
     ),
     Rule(
         "with_zero_counts",
@@ -164,6 +181,7 @@ RULES = (
         f"SELECT p.name, count(*) FROM {JOINED} GROUP BY p.id",
         f'SELECT p.name, COUNT("s"."port_id") FROM {LEFT_JOINED} GROUP BY p.id',
         "How many ships has each port?",
+        doubt="Those with none may count, too, and the join drops them.",
     ),
     Rule(
         "without_zero_counts",
@@ -172,6 +190,7 @@ RULES = (
         f"SELECT p.name, count(s.id) FROM {LEFT_JOINED} GROUP BY p.id",
         f"SELECT p.name, COUNT(s.id) FROM {LEFT_JOINED.replace('LEFT ', '')} GROUP BY p.id",
         "How many ships has each port?",
+        doubt="Those with none may not count, and the query shows them.",
     ),
     Rule(
         "contained_text",
@@ -180,6 +199,7 @@ RULES = (
         "SELECT id FROM ship WHERE name = 'un'",
         "SELECT id FROM ship WHERE name LIKE '%un%'",
         "Which ships have the word 'un' in their name?",
+        doubt="A text may be part of a longer one, and the query wants all of it.",
     ),
     Rule(
         "any_case",
@@ -188,6 +208,7 @@ RULES = (
         "SELECT id FROM ship WHERE kind = 'barge'",
         "SELECT id FROM ship WHERE kind LIKE 'barge'",
         "Which ships are barges?",
+        doubt="A text may be meant in capitals or not, and the query takes one spelling.",
     ),
     Rule(
         "question_spelling",
@@ -196,6 +217,7 @@ RULES = (
         "SELECT id FROM ship WHERE kind = 'Barge'",
         "SELECT id FROM ship WHERE kind = 'BARGE'",
         "Which ships are of the kind BARGE?",
+        doubt="The question writes a text otherwise than the query does.",
     ),
     Rule(
         "stored_spelling",
@@ -204,6 +226,7 @@ RULES = (
         "SELECT id FROM ship WHERE kind LIKE 'barge'",
         "SELECT id FROM ship WHERE kind = 'Barge'",
         "Which ships are barges?",
+        doubt="The rows spell a text otherwise than the query does.",
     ),
     Rule(
         "stated_count",
@@ -212,6 +235,7 @@ RULES = (
         "SELECT count(*) FROM ship",
         'SELECT COUNT(DISTINCT "name") FROM ship',
         "How many ships are there? ships refers to COUNT(DISTINCT name)",
+        doubt="The evidence says to count something else than the query does.",
     ),
     Rule(
         "stated_order",
@@ -220,6 +244,7 @@ RULES = (
         "SELECT name FROM ship ORDER BY name DESC LIMIT 1",
         'SELECT name FROM ship ORDER BY "weight" DESC LIMIT 1',
         "Which ship is the best? best refers to MAX(weight)",
+        doubt="The evidence says another amount than that by which the query sorts.",
     ),
     Rule(
         "stated_code",
@@ -228,6 +253,7 @@ RULES = (
         f"SELECT count(*) FROM {JOINED} WHERE p.name = 'Oban'",
         f'SELECT COUNT(*) FROM {JOINED} WHERE "p"."id" = 3',
         "How many ships lie in Oban (port_id = 3)?",
+        doubt="The question states a code, and the query looks for its name.",
     ),
     Rule(
         "stated_name",
@@ -237,6 +263,7 @@ RULES = (
         "SELECT COUNT(*) FROM ship"
         """ WHERE port_id IN (SELECT "id" FROM "port" WHERE "name" = 'Oban')""",
         "How many ships lie in Oban?",
+        doubt="The question states a name, and the query looks for its code.",
     ),
     Rule(
         "named_value",
@@ -245,6 +272,7 @@ RULES = (
         "SELECT id FROM ship ORDER BY weight DESC LIMIT 1",
         "SELECT id FROM ship WHERE \"kind\" = 'Barge' ORDER BY weight DESC LIMIT 1",
         "Which barge is the heaviest?",
+        doubt="The question names a value, and the query has no condition for it.",
     ),
     Rule(
         "one_value",
@@ -253,6 +281,7 @@ RULES = (
         "SELECT sum(weight) FROM ship WHERE id = 1",
         "SELECT weight FROM ship WHERE id = 1",
         "How heavy is ship 1?",
+        doubt="One row may have the value that is asked for, and the query aggregates.",
     ),
     Rule(
         "summed_value",
@@ -261,6 +290,7 @@ RULES = (
         "SELECT weight FROM ship WHERE id = 1",
         "SELECT SUM(weight) FROM ship WHERE id = 1",
         "How heavy is ship 1?",
+        doubt="A sum may be asked for, and the query returns single values.",
     ),
     Rule(
         "average",
@@ -269,6 +299,7 @@ RULES = (
         "SELECT CAST(sum(weight) AS REAL) / count(*) FROM ship",
         "SELECT AVG(weight) FROM ship",
         "How heavy is a ship?",
+        doubt="SUM / COUNT and AVG differ where a value is NULL.",
     ),
     Rule(
         "measured_rows",
@@ -277,6 +308,7 @@ RULES = (
         "SELECT avg(weight) FROM ship",
         'SELECT AVG(weight) FROM ship WHERE "weight" > 0',
         "How heavy is a ship?",
+        doubt="Zero may stand for what nobody measured, and the query counts it.",
     ),
     Rule(
         "uncut",
@@ -285,6 +317,7 @@ RULES = (
         "SELECT name FROM ship LIMIT 2",
         "SELECT name FROM ship",
         "Name at least two ships.",
+        doubt="More than so many may be as good, and the query cuts them off.",
     ),
     Rule(
         "unnamed_condition",
@@ -293,6 +326,7 @@ RULES = (
         "SELECT id FROM ship WHERE kind = 'Barge' AND weight > 2",
         "SELECT id FROM ship WHERE kind = 'Barge'",
         "Which ships are barges?",
+        doubt="The query has a condition that the question does not name.",
     ),
     Rule(
         "unnamed_join",
@@ -301,6 +335,7 @@ RULES = (
         f"SELECT s.id FROM {JOINED} WHERE s.kind = 'Barge'",
         "SELECT s.id FROM ship AS s WHERE s.kind = 'Barge'",
         "Which ships are barges?",
+        doubt="The query joins a table that the question does not name.",
     ),
     Rule(
         "unneeded_join",
@@ -309,6 +344,7 @@ RULES = (
         "SELECT c.name FROM crew AS c JOIN ship AS s ON s.id = c.ship_id",
         'SELECT c.name FROM crew AS c WHERE NOT "c"."ship_id" IS NULL',
         "Who works on a ship?",
+        doubt="The query joins a table to whose rows others refer anyway.",
     ),
     Rule(
         "aggregate_distinct",
@@ -459,6 +495,7 @@ RULES = (
     ),
 )
 REASONS = {rule.name: rule.reason for rule in RULES}
+DOUBTS = {rule.name: rule.doubt for rule in RULES if rule.role == Role.READING}
 
 
 def list_rules() -> Iterator[str]:

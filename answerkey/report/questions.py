@@ -18,7 +18,7 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, Source, read_classified
-from answerkey.flags import EXPLANATIONS
+from answerkey.report.repairs import RISKS, SENTENCES, find_doubts, tell_difference
 from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
@@ -53,6 +53,22 @@ class Agreed(TypedDict):
     models: str
 
 
+class ShownRepair(TypedDict):
+    """A query that was likelier meant than gold.
+
+    doubts: codes of flags or readings, of which `meanings` has sentences.
+    difference: whether the answers differ, in a sentence.
+    rows: those of gold that the repair lacks, and those of the repair that gold lacks.
+    """
+
+    rule: str
+    doubts: list[str]
+    sql: str
+    shown: list[str]
+    difference: str
+    rows: list[ShownAnswer]
+
+
 class ShownSuite(TypedDict):
     """A test suite: the scores of the database and of the suite, how many neighbors it kills, how
     many databases it has, and operator and SQL of neighbors that live."""
@@ -83,7 +99,8 @@ class Row(TypedDict):
     difficulty: str | None
     answer_type: str | None
     reason: str | None
-    risk: float | None
+    answer_risk: float | None
+    sql_risk: float | None
     findings: list[tuple[str, list[list[str]]]]
     sql: str
     shown: list[str]
@@ -94,6 +111,7 @@ class Row(TypedDict):
     hardness: str | None
     is_ordered: bool
     source: str
+    repairs: list[ShownRepair]
     suite: ShownSuite | None
     agreed: Agreed | None
     as_in_corpus: dict[str, str] | None
@@ -125,7 +143,7 @@ def _read_sidecars(product: Path) -> Iterator[Record]:
 
 def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
     """The ids of the questions to show, `max_rows` at most: some of every code, then a tenth of the
-    highest gold risk, then any. The order is by a hash of the id, so that other questions hardly
+    highest answer risk, then any. The order is by a hash of the id, so that other questions hardly
     move it."""
     line = sorted(
         (hash_value(record["question_id"]), record["question_id"], _list_codes(record), risk)
@@ -170,7 +188,8 @@ def make_page_row(
         "difficulty": question.difficulty,
         "answer_type": question.answer_type,
         "reason": record.get("reason"),
-        "risk": record.get("answer_risk"),
+        "answer_risk": record.get("answer_risk"),
+        "sql_risk": record.get("sql_risk"),
         "findings": findings,
         "sql": cut_text(question.gold_sql, most),
         "shown": show_sql(cut_text(question.gold_sql, most)),
@@ -187,6 +206,7 @@ def make_page_row(
         "hardness": question.hardness,
         "is_ordered": bool(question.order_matters),
         "source": _describe_source(question.source),
+        "repairs": list(_show_repairs(record, most=most)),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
         "agreed": _find_agreed(record, most=most),
         "as_in_corpus": None,
@@ -196,13 +216,21 @@ def make_page_row(
 
 
 def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[str]]]]:
+    """Each code with its evidence, but for its repair, which stands beside gold."""
     flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
     if (reason := record.get("reason")) is not None:
         is_flag = record["stage"] == "audit_gold_answers"
         first = (reason, json.loads(record["detail"]) if is_flag else {"detail": record["detail"]})
         flags = [first, *(flag for flag in flags if flag != first)]
     return [
-        (code, [[name, cut_text(text, most)] for name, text in _spell_evidence(evidence)])
+        (
+            code,
+            [
+                [name, cut_text(text, most)]
+                for name, text in _spell_evidence(evidence)
+                if "repair" not in evidence or name not in ("repair", "answers")
+            ],
+        )
         for code, evidence in flags
     ]
 
@@ -260,6 +288,22 @@ def _show_cell(value: Any, most: int) -> Any:
     if isinstance(value, float) or (value is not None and abs(value) > _EXACT_IN_SCRIPT):
         return [json.dumps(value)]
     return value
+
+
+def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
+    """The repairs of a question, the likeliest first, but for those whose SQL the page would cut:
+    one of them may be taken as a correction."""
+    for repair in record.get("repairs") or ():
+        if len(repair["sql"]) <= most:
+            sides = (repair.get(f"{side}_rows", []) for side in ("gold", "repair"))
+            yield {
+                "rule": repair["rule"],
+                "doubts": find_doubts(repair["rule"], record["flags"]),
+                "sql": repair["sql"],
+                "shown": show_sql(repair["sql"]),
+                "difference": tell_difference(repair),
+                "rows": [show_answer(rows, max_characters=most) for rows in sides],
+            }
 
 
 def _find_agreed(record: Record, *, most: int) -> Agreed | None:
@@ -330,11 +374,14 @@ def make_payload(
     """What the page's script reads: column names once, then the values of each row; the tables that
     they ask; and a name of the dataset, by its databases, that stays the same when questions
     change."""
-    codes = sorted({code for row in rows for code, _ in row["findings"]})
+    found = {code for row in rows for code, _ in row["findings"]}
+    repairs = [repair for row in rows for repair in row["repairs"]]
+    codes = sorted(found.union(*(repair["doubts"] for repair in repairs)))
     return {
         "columns": list(rows[0]) if rows else [],
         "rows": [list(row.values()) for row in rows],
-        "meanings": {code: EXPLANATIONS[code] for code in codes},
+        "meanings": {code: SENTENCES[code] for code in codes},
+        "risks": RISKS,
         "schemas": _read_statements(rows, schemas, most=max_characters),
         "dataset": hash_value(sorted({(row["corpus"], row["database"]) for row in rows}))[:12],
     }

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from answerkey.alternatives.sentences import READINGS
+from answerkey.alternatives.rules import DOUBTS
 from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import read_jsonl
@@ -24,19 +24,24 @@ RISKS = {
     "answer_risk": "how likely the answer is not what the question asks",
     "sql_risk": "how likely gold SQL does not say what the question asks",
 }
-SENTENCES = {**EXPLANATIONS, **READINGS}
+SENTENCES = {**EXPLANATIONS, **DOUBTS}
 
 
-def find_doubt(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
+def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:
     """The code of the flag that names a repair; the rule itself, if it is a reading that no flag
-    names. SENTENCES has its sentence.
+    names; one for each of two rules that were tried together. SENTENCES has their sentences.
 
     >>> flags = [{"code": "group_by_non_key", "evidence": {"repair": "grouped_by_key"}}]
-    >>> find_doubt("grouped_by_key", flags), find_doubt("any_case", flags)
-    ('group_by_non_key', 'any_case')
+    >>> find_doubts("grouped_by_key", flags), find_doubts("grouped_by_key+any_case", flags)
+    (['group_by_non_key'], ['group_by_non_key', 'any_case'])
     """
-    codes = (flag["code"] for flag in flags if flag["evidence"].get("repair") == rule)
-    return next(codes, rule)
+    codes = {flag["evidence"].get("repair"): flag["code"] for flag in flags}
+    return [codes.get(name, name) for name in rule.split("+")]
+
+
+def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
+    """What a repair says against gold, in sentences."""
+    return " ".join(SENTENCES[code] for code in find_doubts(rule, flags))
 
 
 def tell_difference(repair: Repair) -> str:
@@ -82,10 +87,9 @@ def _show_question(record: Record) -> Iterator[str]:
 
 
 def _show_repair(repair: Repair, flags: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    doubt = find_doubt(repair["rule"], flags)
+    codes = dict.fromkeys([*find_doubts(repair["rule"], flags), repair["rule"]])
     yield _show("repair", repair["sql"])
-    rule = doubt if doubt == repair["rule"] else f"{doubt}, {repair['rule']}"
-    yield _show("reason", f"{SENTENCES[doubt]} ({rule})")
+    yield _show("reason", f"{tell_doubts(repair['rule'], flags)} ({', '.join(codes)})")
     yield _show("answers", tell_difference(repair))
     for name in ("gold_rows", "repair_rows"):
         if rows := repair.get(name):

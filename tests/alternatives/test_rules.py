@@ -12,8 +12,9 @@ import pytest
 from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.alternatives.readings import list_readings
-from answerkey.alternatives.rules import EXAMPLE, REASONS, RULES, Role, Rule, list_rules
+from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
 from answerkey.alternatives.trees import Change, write_changes
+from answerkey.flags import FLAGS
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
@@ -59,6 +60,13 @@ def test_example_of_a_rule_is_what_it_makes(rule: Rule, database: sqlite3.Connec
     database.execute(rule.gold).fetchall()
     database.execute(rule.alternative).fetchall()
     assert Change(rule.name, rule.alternative) in list_alternatives(rule, database)
+
+
+def test_every_reading_says_its_doubt_in_a_sentence_and_no_flag_has_its_name() -> None:
+    for rule in RULES:
+        assert bool(rule.doubt) == (rule.role == Role.READING)
+    assert all(words[0].isupper() and words[-1] == "." for words in DOUBTS.values())
+    assert not set(DOUBTS) & set(FLAGS)
 
 
 def test_page_has_the_table_that_is_printed() -> None:

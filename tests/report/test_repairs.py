@@ -24,6 +24,7 @@ GROUPED = {
     "repair_rows": [["Sun", 1], ["Sun", 1]],
 }
 ANY_CASE = {"rule": "any_case", "sql": "SELECT 2", "answers": "same"}
+TOGETHER = {**GROUPED, "rule": "grouped_by_key+any_case"}
 REORDERED = {
     "rule": "direction_mismatch",
     "sql": "SELECT 3",
@@ -122,6 +123,12 @@ def test_limit_is_a_whole_number(number: str, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["repairs", f"--limit={number}"])
     assert f"expected a whole number from 0, found '{number}'" in capsys.readouterr().err
+
+
+def test_two_rules_that_were_tried_together_say_two_reasons() -> None:
+    said = explain_question(make_question("f", (0.5, 0.5), TOGETHER), None)
+    sentences = f"{SENTENCES['group_by_non_key']} {SENTENCES['any_case']}"
+    assert f"{sentences} (group_by_non_key, any_case, grouped_by_key+any_case)\n" in said
 
 
 def test_question_without_repairs_is_not_listed() -> None:

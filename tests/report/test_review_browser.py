@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from answerkey.base.records import read_jsonl
+from answerkey.base.records import read_json, read_jsonl
+from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.loading import read_corrections
-from tests.shared.report_world import HOSTILE, TRAIN, run_stages
+from answerkey.flags import FLAGS
+from tests.shared.report_world import HOSTILE, REPORT, STAGES, TRAIN, run_stages
 from tests.shared.visits import Review
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -25,21 +28,33 @@ AGREEMENT = {
     "code": "models_agree_otherwise",
     "evidence": {"kind": "half", "models": 11, "of": 20, "sql": MODELS_SQL},
 }
+LACKS, HTML = "Rows that the other lacks", "<b>7</b>"
+REPAIRS = [
+    {
+        "rule": "any_case",
+        "sql": "SELECT pages FROM book WHERE title LIKE 'Ice'",
+        "answers": "other",
+        "gold_rows": [[96]],
+        "repair_rows": [[HTML]],
+    },
+    {"rule": "without_null", "sql": "SELECT 96", "answers": "same"},
+]
 
 
 @pytest.fixture(scope="module")
 def risky(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, where some questions have a gold risk."""
+    """The page, where some questions have an answer risk."""
     folder = tmp_path_factory.mktemp("risky")
     shutil.copytree(report.parent.parent, folder, dirs_exist_ok=True)
     for name in ("audit.jsonl", "excluded.jsonl"):
         path = folder / "data/questions" / name
         records = [
-            record | {"answer_risk": RISKS.get(record["question_id"], 0.1)}
+            record | {"answer_risk": RISKS.get(record["question_id"], 0.1), "sql_risk": 0.25}
             for record in read_jsonl(path)
         ]
         for record in records:
             record["flags"] += [AGREEMENT] if record["question_id"] == THIRD else []
+            record["repairs"] = REPAIRS if record["question_id"] == SECOND else None
         path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     path = folder / "data/interim/joined.jsonl"
     others = {FIRST: [{"sql": "SELECT name FROM ship AS s", "answer": ["Sun", "Tern"]}]}
@@ -63,7 +78,9 @@ def review(browser: Any, risky: Path) -> Iterator[Review]:
 
 def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
     assert "Question 1 of " in review.shown
-    assert f"gold risk 0.9 · {FIRST}" in review.shown
+    assert f"Question 1 of 14 · {FIRST}" in review.shown
+    assert "answer_risk 0.90: how likely the answer is not what the question asks" in review.shown
+    assert "sql_risk 0.25: how likely gold SQL does not say what" in review.shown
     assert HOSTILE.split("\u2028")[0].strip() in review.shown
     assert TRAIN[0][1] in review.shown.replace("\n", " ")
     assert "CREATE TABLE ship" in review.shown
@@ -78,7 +95,7 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
 
 def test_every_key_is_shown_as_a_button(review):
     buttons = review.page.locator(".review-keys button")
-    names = ["keep", "drop", "fix SQL", "fix text", "take the models' SQL"]
+    names = ["keep", "drop", "fix SQL", "fix text", "take the repair", "take the models' SQL"]
     names += ["next", "previous", "undo", "close"]
     assert [text.split(" ", 1)[1] for text in buttons.all_inner_texts()] == names
     buttons.filter(has_text="keep").click()
@@ -121,6 +138,88 @@ def test_one_key_takes_the_query_on_which_models_agree(review, tmp_path):
     (correction,) = read_corrections(review.download("corrections", tmp_path))
     assert correction.replacement == {"gold_sql": MODELS_SQL}
     assert correction.reason == "11 of 20 models agree on it."
+
+
+def test_repair_stands_beside_gold_and_the_others_behind_a_fold(review):
+    take = review.page.locator(".review-keys button", has_text="take the repair")
+    assert take.is_disabled()
+    review.press("r")
+    assert not review.page.locator(".review-form").is_visible()
+    review.press("n")
+    assert SECOND in review.shown
+    words = review.page.locator(".review-question .doubt").inner_text().split("\n")
+    assert words[0] == "Another reading of the question"
+    assert "The answers differ." in review.shown
+    sides = review.page.locator(".review-question .doubt .pair > div").all_inner_texts()
+    assert [re.split(r"\n+", side) for side in sides] == [
+        ["Gold SQL", "SELECT pages", "FROM book", "WHERE title = 'Ice'", LACKS, "96"],
+        ["SQL of the reading", "SELECT pages", "FROM book", "WHERE title LIKE 'Ice'", LACKS, HTML],
+    ]
+    fold = review.page.locator(".review-question .fold")
+    assert fold.inner_text() == "1 more repair"
+    fold.locator("summary").click()
+    assert "Both give the same answer here: the answer stands" in fold.inner_text()
+    assert fold.get_by_text(LACKS).count() == 0
+
+
+def test_repair_may_be_changed_before_it_is_taken(review, tmp_path):
+    review.press("n", "r")
+    review.type("Capitals do not count.")
+    review.press("Shift+Tab")
+    review.type("SELECT pages FROM book WHERE title LIKE 'ice'")
+    review.press("Tab", "Enter")
+    (correction,) = read_corrections(review.download("corrections", tmp_path))
+    assert correction.reason == "Capitals do not count."
+    assert correction.replacement == {"gold_sql": "SELECT pages FROM book WHERE title LIKE 'ice'"}
+
+
+LIGHTEST = "Which ship is the lightest of all?"
+
+
+@pytest.fixture
+def doubtful(report: Path, tmp_path: Path) -> Path:
+    """The folder of a run in which one gold query sorts the wrong way round."""
+    shutil.copytree(report.parent.parent, tmp_path, dirs_exist_ok=True)
+    path = tmp_path / "corpus/train_spider.json"
+    sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
+    question = {"db_id": "ships", "question": LIGHTEST, "query": sql}
+    path.write_text(json.dumps([*json.loads(path.read_text()), question]))
+    run_stages(tmp_path, *STAGES)
+    return tmp_path
+
+
+def find_lightest(folder: Path) -> dict[str, Any]:
+    questions = read_json(folder / "data/questions/questions_train.json")
+    (question,) = (each for each in questions if each["question_text"] == LIGHTEST)
+    return question
+
+
+def test_repair_that_one_key_takes_is_the_gold_of_the_next_run(browser, doubtful):
+    assert find_lightest(doubtful)["gold_answer"] == "Ruby"
+    visit = Review(browser, doubtful / REPORT)
+    while LIGHTEST not in visit.shown:
+        visit.press("n")
+    assert FLAGS["direction_mismatch"].sentence in visit.shown
+    visit.press("r", "Enter")
+    assert "1 of 15 decided" in visit.status
+    path = visit.download("corrections", doubtful)
+    visit.context.close()
+    assert visit.complaints == []
+    (doubtful / CORRECTIONS_DIR).mkdir(parents=True, exist_ok=True)
+    path.rename(doubtful / CORRECTIONS_DIR / "local.yaml")
+    params = yaml.safe_load((doubtful / "params.yaml").read_text("utf-8"))
+    params["corpora"]["local"]["corrections"] = "local"
+    (doubtful / "params.yaml").write_text(yaml.safe_dump(params), "utf-8")
+    run_stages(doubtful, *STAGES)
+    question = find_lightest(doubtful)
+    assert question["gold_answer"] == "<b onclick=alert(2)>Kite</b>"
+    assert "DESC" not in question["gold_sql"]
+    audits = {
+        one["question_id"]: one for one in read_jsonl(doubtful / "data/questions/audit.jsonl")
+    }
+    correction = audits[question["question_id"]]["source"]["correction"]
+    assert correction["reason"] == FLAGS["direction_mismatch"].sentence
+    assert "direction_mismatch" not in str(audits[question["question_id"]]["flags"])
 
 
 def test_decision_about_a_query_that_has_changed_is_none(browser, risky, tmp_path):

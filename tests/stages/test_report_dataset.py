@@ -124,15 +124,30 @@ def show(record: dict, **known: object) -> dict:
 
 def test_row_holds_other_accepted_answers_and_what_models_agree_on():
     agreed = {"models": 11, "of": 20, "sql": "SELECT b"}
-    record = {"flags": [{"code": "models_agree_otherwise", "evidence": agreed}], "answer_risk": 0.5}
+    flags = [{"code": "models_agree_otherwise", "evidence": agreed}]
+    record = {"flags": flags, "answer_risk": 0.5, "sql_risk": 0.7}
     row = show(record, other_answers=[{"sql": "SELECT 7", "answer": 7}])
     assert row["others"] == [
         {"shown": ["kSELECT", "  ", "n7"], "answer": {"rows": [[7]], "count": 1}}
     ]
     assert (row["agreed"]["sql"], row["agreed"]["models"]) == ("SELECT b", "11 of 20 models")
-    assert (row["reason"], row["risk"]) == (None, 0.5)
+    assert (row["reason"], row["answer_risk"], row["sql_risk"]) == (None, 0.5, 0.7)
     long = {"code": "models_agree_otherwise", "evidence": agreed | {"sql": "SELECT " + "b" * 60}}
     assert show({"flags": [long]})["agreed"] is None
+
+
+def test_row_holds_the_repairs_that_the_page_need_not_cut():
+    evidence = {"kind": "each", "repair": "with_zero_counts", "answers": "other"}
+    flag = {"code": "zero_count_dropped", "evidence": evidence}
+    rows = {"gold_rows": [], "repair_rows": [["Sun", 0]]}
+    repair = {"rule": "with_zero_counts", "sql": "SELECT 0", "answers": "other"} | rows
+    long = {"rule": "any_case", "sql": "SELECT " + "b" * 60, "answers": "same"}
+    row = show({"flags": [flag], "repairs": [repair, long]})
+    (shown,) = row["repairs"]
+    assert (shown["doubts"], shown["rule"]) == (["zero_count_dropped"], "with_zero_counts")
+    assert (shown["sql"], shown["difference"]) == ("SELECT 0", "The answers differ.")
+    assert [side["count"] for side in shown["rows"]] == [0, 1]
+    assert row["findings"] == [("zero_count_dropped", [["kind", "each"]])]
 
 
 def test_reason_stands_before_the_other_flags_of_an_excluded_question():

@@ -17,7 +17,7 @@ const isSettled = (row) =>
 // Those that a decision can name, the riskiest first; those without an answer last.
 const queue = rows
   .filter((row) => row.as_in_corpus !== null && !isSettled(row))
-  .sort((a, b) => (b.risk ?? -1) - (a.risk ?? -1));
+  .sort((a, b) => (b.answer_risk ?? -1) - (a.answer_risk ?? -1));
 
 function readStore() {
   try {

@@ -99,7 +99,7 @@ function showFinding([code, evidence]) {
 
 function showDetails(row) {
   const box = make("div", { className: "details" });
-  box.append(make("h3", {}, "Gold SQL"), showSql(row.shown));
+  box.append(...showGold(row), ...showRisks(row));
   const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
   box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer, row.names));
   box.append(...showOthers(row));

@@ -11,6 +11,7 @@ const ACTIONS = [
   ["d", "drop", () => ask(DROP)],
   ["s", "fix SQL", () => ask(FIX, "gold_sql")],
   ["t", "fix text", () => ask(FIX, "question_text")],
+  ["r", "take the repair", takeRepair],
   ["m", "take the models' SQL", takeModels],
   ["n", "next", () => show(place + 1)],
   ["p", "previous", () => show(place - 1)],
@@ -20,6 +21,10 @@ const ACTIONS = [
 
 // What models agree on, if it is not the corpus's own query, which a correction has replaced.
 const agreedOf = ({ agreed, as_in_corpus: own }) => (agreed?.sql === own.sql ? null : agreed);
+
+// The likeliest repair, if it is not the corpus's own query.
+const repairOf = ({ repairs: [first], as_in_corpus: own }) =>
+  first === undefined || first.sql === own.sql ? null : first;
 
 // --- what one sees
 
@@ -33,7 +38,6 @@ function showSchema(row) {
 function describe(row) {
   const facts = [
     `Question ${place + 1} of ${queue.length}`,
-    row.risk === null ? "no gold risk" : `gold risk ${row.risk}`,
     row.id,
     row.database,
     row.reason === null ? "selected" : `left out: ${row.reason}`,
@@ -63,17 +67,18 @@ function showModels(row) {
 function show(to) {
   place = Math.max(0, Math.min(to, queue.length - 1));
   const row = queue[place];
-  const left = make("div", {}, make("h3", {}, "Gold SQL"));
-  left.append(showSql(row.shown), ...showModels(row));
+  const left = make("div", {}, ...showModels(row));
   left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, row.names), ...showOthers(row));
   if (row.suite !== null) left.append(showSuite(row.suite));
   const right = make("div", {}, make("h3", {}, "Flags"));
   right.append(...(row.findings.length ? row.findings.flatMap(showFinding) : ["none"]));
   right.append(make("h3", {}, "Schema"), ...showSchema(row));
   const question = make("p", { className: "question" }, row.question);
+  const gold = make("div", { className: "details" }, ...showGold(row));
   const pair = make("div", { className: "review-pair details" }, left, right);
-  part("question").replaceChildren(describe(row), question, ...showDecision(row), pair);
+  part("question").replaceChildren(describe(row), question, ...showRisks(row), ...showDecision(row), gold, pair);
   part("form").hidden = true;
+  part("keys").querySelector("[data-key=r]").disabled = repairOf(row) === null;
   part("keys").querySelector("[data-key=m]").disabled = agreedOf(row) === null;
   part("question").focus();
   part("question").scrollTop = 0;
@@ -106,6 +111,13 @@ function settle(decision) {
   show(first === -1 ? place : first);
 }
 
+// Both are in the fields, so that Enter takes them and one may change them before.
+function takeRepair() {
+  const repair = repairOf(queue[place]);
+  if (repair === null) return;
+  ask(FIX, "gold_sql", { text: repair.sql, reason: tellDoubts(repair) });
+}
+
 function takeModels() {
   const agreed = agreedOf(queue[place]);
   if (agreed === null) return;
@@ -120,19 +132,20 @@ function undo() {
   show(before);
 }
 
-function ask(kind, name) {
+function ask(kind, name, proposal) {
   const row = queue[place];
   const decision = decisionOf(row);
   const before = decision?.kind === kind ? decision : null;
   const [label, find] = FIXES[name] ?? [];
   const value = make("textarea", { rows: 6, spellcheck: false, required: true });
-  const reason = make("input", { type: "text", required: true, value: before?.reason ?? "" });
+  const reason = make("input", { type: "text", required: true });
+  reason.value = proposal?.reason ?? before?.reason ?? "";
   if (kind === DROP && before === null && row.findings.length) {
     reason.value = payload.meanings[row.findings[0][0]];
   }
   const fields = [make("label", {}, "Reason", reason)];
   if (kind === FIX) {
-    value.value = before?.replacement[name] ?? find(row);
+    value.value = proposal?.text ?? before?.replacement[name] ?? find(row);
     fields.unshift(make("label", {}, `${label} as it should be`, value));
   }
   const save = make("button", { type: "submit" }, "Save (Enter in the reason)");
@@ -152,7 +165,7 @@ function ask(kind, name) {
   };
   for (const field of [value, reason]) field.oninput = () => field.setCustomValidity("");
   box.hidden = false;
-  if (kind === FIX) value.focus();
+  if (kind === FIX && proposal === undefined) value.focus();
   else reason.select();
 }
 
