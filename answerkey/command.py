@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError, tell_errors
+from answerkey.base.paths import PRODUCT
 
-DATASET = "data/questions"
+DATASET = PRODUCT.as_posix()
 # An extra for a package that not every verb needs; `pipeline` has all others.
 EXTRAS = {"shtab": "completion"}
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts, spell_count
+from answerkey.base.paths import PRODUCT
 from answerkey.base.records import SPLITS
 from answerkey.dataset import Question, Record, make_questions
 from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
@@ -42,7 +43,7 @@ from answerkey.scoring.worker import SUMMARY_ROWS
 PathLike = str | Path
 
 PAGE, SUMMARY, SCORES, JOURNAL = "evaluation.html", "summary.json", "scores.jsonl", "journal.jsonl"
-DATASET = "data/questions"
+DATASET = PRODUCT.as_posix()
 
 # On the page.
 _MAX_SHOWN_PREDICTIONS = 500  # wrong ones
