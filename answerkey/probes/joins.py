@@ -469,6 +469,8 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     asked = _find_noun(question, things.table)
     if asked is None or (kind == "each" and _is_restricted(question, asked.stem)):
         return []
+    if kind == "each" and _are_within_others(question, asked.stem, select, things, query):
+        return []
     if kind == "each" and _asks_for_most(question):
         return []
     form, dropped = kind, _find_dropped(select, things, query)
@@ -619,6 +621,21 @@ def _asks_for_most(question: Question) -> bool:
     the most ships?" by a list, the greatest count first; not "from most to least"."""
     poles = {one.pole for one in find_superlatives(question) if one.measure == SIZE}
     return poles == {MOST}
+
+
+def _are_within_others(
+    question: Question, noun: str, select: exp.Select, things: _Things, query: Query
+) -> bool:
+    """Whether the things are those in rows of another table: "each product in all the orders"."""
+    sources = query.scopes.scope_of(select).sources.values()
+    others = {stem_name(s.table.name)[-1:] for s in sources if s.table not in (None, things.table)}
+    texts = [word.text for word in question.words]
+    for place, word in enumerate(question.words[:-1]):
+        if word.stem == noun and texts[place + 1] in ("in", "on", "from"):
+            after = [one for one in question.words[place + 2 :] if one.text not in ("all", "the")]
+            if any((one.stem,) in others for one in after[:1]):
+                return True
+    return False
 
 
 def _is_restricted(question: Question, noun: str) -> bool:

@@ -298,6 +298,8 @@ SOUND = [
     (find_zero_count_dropped, "Which farms have the most cows?",
      "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"
      " ORDER BY 2 DESC"),
+    (find_zero_count_dropped, "How often is each cow in all the fairs?",
+     "SELECT c.name, count(*) FROM cow AS c JOIN fair AS f ON f.cow_id = c.id GROUP BY c.id"),
     (find_not_in_on_rows, "Which cows came in 2020 and did not win gold?",
      "SELECT c.name FROM cow AS c JOIN fair AS f ON f.cow_id = c.id"
      " WHERE f.year = 2020 AND f.medal <> 'gold'"),
