@@ -200,8 +200,10 @@ class Asked:
         """The places of the neighbors that count more than others: who lets a condition or a count
         pass that the question states is right on the real database by chance."""
         kinds = (CONDITION_REMOVED, *AGGREGATES)
-        weighty = {place for place in self.list_alive() if self.query.alive[place].name in kinds}
-        return self.guarded | weighty
+        alive = self.query.alive
+        return frozenset(
+            {*self.guarded, *(place for place in self.list_alive() if alive[place].name in kinds)}
+        )
 
     def list_musts(self) -> frozenset[int]:
         """The places of the neighbors that each suite must tell, if a variant does."""
