@@ -6,8 +6,7 @@ import re
 
 from sqlglot import exp
 
-from answerkey.alternatives.codes import FindRows
-from answerkey.alternatives.trees import Steps, add_condition, changed
+from answerkey.alternatives.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import DirectColumn, Scopes
 from answerkey.sqlite.schema import quote_name
