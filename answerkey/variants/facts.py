@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from math import exp, isclose, log
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from answerkey.sqlite.schema import Column, affinity
 from answerkey.variants.constants import read_number
-from answerkey.variants.rows import Reference, Row, Rows, TableRows
+from answerkey.variants.rows import Family, Reference, Row, Rows, TableRows
 
 MANY = 20
 _FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one
@@ -143,7 +143,8 @@ Parents = Sequence[list[int | None]]  # by reference, the place of each row's pa
 
 def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, free: Free) -> Facts:
     """The facts of a database, given its references and its free columns."""
-    known = _Known(rows.tables, dict(zip(references, parents, strict=True)), free)
+    by_reference = dict(zip(references, parents, strict=True))
+    known = _Known(rows.tables, by_reference, free, rows.families)
     copied = tuple(known.list_copied())
     taken = {(one.reference.table, one.place) for one in copied}
     totalled = tuple(known.list_totalled(taken))
@@ -200,6 +201,7 @@ class _Known:
     tables: dict[str, TableRows]
     parents: dict[Reference, list[int | None]]  # the place of each row's parent
     free: Free
+    families: Mapping[Reference, Family]
 
     def pair(self, reference: Reference) -> list[tuple[Row, int]]:
         """Each row that has a parent, with its place."""
@@ -307,24 +309,35 @@ class _Known:
                     yield reference, place
                     break
 
+    def count_family(self, reference: Reference) -> Family | None:
+        """How many rows refer to how many others; None where nobody knows."""
+        child, parent = self.tables[reference.table], self.tables[reference.parent]
+        if not (child.is_whole and parent.is_whole):
+            return self.families.get(reference)
+        pairs = self.pair(reference)
+        return Family(len(pairs), len({place for _, place in pairs}), len(parent.rows))
+
     def list_quotas(self) -> Iterator[tuple[Reference, int]]:
         for reference in self.parents:
-            counts = Counter(place for _, place in self.pair(reference))
-            numbers = set(counts.values())
-            is_whole = self.tables[reference.table].is_whole
-            if is_whole and len(counts) >= MANY and len(numbers) == 1 and numbers != {1}:
-                yield reference, numbers.pop()
+            counts = Counter(Counter(place for _, place in self.pair(reference)).values())
+            family, most = self.count_family(reference), max(counts, default=1)
+            # of a sample, not all rows of a parent may have been read
+            share = 1 if self.tables[reference.table].is_whole else _OF_SAMPLE
+            is_rule = counts.total() >= MANY and counts[most] >= share * counts.total()
+            if family is not None and is_rule and most > 1:
+                if family.children == most * family.referred:
+                    yield reference, most
 
     def list_served(self) -> Iterator[Reference]:
         """Each atom has a bond. That each of ten shops has one of a thousand sales is chance."""
         for reference in self.parents:
-            child, parent = self.tables[reference.table], self.tables[reference.parent]
-            if child is parent or not (child.is_whole and parent.is_whole):
+            family = self.count_family(reference)
+            if reference.table == reference.parent or family is None:
                 continue
-            counts = Counter(place for _, place in self.pair(reference))
-            if len(counts) == len(parent.rows) >= MANY:
-                chance = 1 - exp(-counts.total() / len(counts))  # that one of the parents has rows
-                if len(counts) * -log(chance) > _UNLIKELY:
+            if family.referred == family.parents >= MANY:
+                # that one of the parents has rows
+                chance = 1 - exp(-family.children / family.parents)
+                if family.parents * -log(chance) > _UNLIKELY:
                     yield reference
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:

@@ -11,7 +11,7 @@ import contextlib
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
@@ -58,14 +58,36 @@ class TableRows:
         return [row[place] for place in self.stored]
 
 
+class Reference(NamedTuple):
+    """Columns of a table, and those of the table that they refer to, by their positions."""
+
+    table: str
+    columns: tuple[int, ...]
+    parent: str
+    referred: tuple[int, ...]
+
+
+class Family(NamedTuple):
+    """How many rows refer to others, to how many, and how many of these there are."""
+
+    children: int
+    referred: int
+    parents: int
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The tables of a database by name, in the order of their creation, and the statements that
-    make them and their indexes, and its views."""
+    make them and their indexes, and its views.
+
+    families: by declared reference, how many rows refer to others in the database, to how many,
+        and how many of these there are, as far as counting them takes little.
+    """
 
     tables: dict[str, TableRows]
     statements: tuple[str, ...]
     views: tuple[str, ...]
+    families: Mapping[Reference, Family] = field(default_factory=dict)
 
     def with_rows(self, rows: dict[str, list[Row]]) -> Rows:
         """The same database with other rows."""
@@ -111,15 +133,6 @@ def serialize_rows(rows: Rows) -> bytes:
 # names: one whose table or columns are missing refers to nothing, and is left out here.
 
 
-class Reference(NamedTuple):
-    """Columns of a table, and those of the table that they refer to, by their positions."""
-
-    table: str
-    columns: tuple[int, ...]
-    parent: str
-    referred: tuple[int, ...]
-
-
 def list_declared(tables: Sequence[Table]) -> list[Reference]:
     """The foreign keys that name columns which are there, each once."""
     by_name = {fold_name(table.name): table for table in tables}
@@ -160,6 +173,7 @@ def find_positions(table: Table, names: Sequence[str]) -> tuple[int, ...] | None
 _RUN_ROWS = 10
 _ROOM = 3  # times as many rows as asked for, with the parents of others
 _MAX_ROW_BYTES = 20_000
+_MAX_STEPS_OF_FAMILIES = 2_000_000  # to count the rows of a table that refer to others
 _GENERATED = (2, 3)  # as table_xinfo says
 
 
@@ -184,12 +198,32 @@ def read_rows(
             rows = _list_tables(connection)
             if not rows.tables:
                 raise InputError(f"{path}: has no table that can be read and made: expected one")
-            return replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
+            found = replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
+            return replace(found, families=_count_families(connection, found))
     except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
             f"{path}: no variants can be made of it: {error}; expected tables that this SQLite,"
             f" {sqlite3.sqlite_version}, reads and makes"
         ) from error
+
+
+def _count_families(connection: sqlite3.Connection, rows: Rows) -> dict[Reference, Family]:
+    """Count the rows that refer to others where not all of them were read."""
+    families = {}
+    for reference in list_declared([table.table for table in rows.tables.values()]):
+        child, parent = rows.tables[reference.table], rows.tables[reference.parent]
+        if len(reference.columns) > 1 or child is parent or (child.is_whole and parent.is_whole):
+            continue
+        name = quote_name(child.table.columns[reference.columns[0]].name)
+        sql = (
+            f"SELECT count({name}), count(DISTINCT {name}),"
+            f" (SELECT count(*) FROM {quote_name(parent.name)}) FROM {quote_name(child.name)}"
+        )
+        with contextlib.suppress(sqlite3.OperationalError):  # which takes more steps than it may
+            connection.set_progress_handler(lambda: 1, _MAX_STEPS_OF_FAMILIES)
+            families[reference] = Family(*connection.execute(sql).fetchone())
+    connection.set_progress_handler(None, 0)
+    return families
 
 
 def _list_tables(connection: sqlite3.Connection) -> Rows:

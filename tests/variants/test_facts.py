@@ -300,6 +300,22 @@ def test_parents_that_all_have_rows_have_some_unless_chance_would_give_each_some
         assert any(ask(variant, idle) != [(0,)] for variant in variants)
 
 
+def test_bonds_of_a_large_table_have_two_links_each_as_in_the_database(tmp_path: Path) -> None:
+    atoms = fill("atom", *(f"{n}, '{'CHO'[n % 3]}'" for n in range(300)))
+    bonds = fill("bond", *(f"{n}, '{'-='[n % 2]}'" for n in range(299)))
+    links = fill("link", *(f"{n}, {n}), ({n + 1}, {n}" for n in range(299)))
+    world = read_world(tmp_path, f"{BONDS}{atoms}{bonds}{links}", max_rows=100)
+    assert not world.tables["link"].is_whole
+    kept = find_key_facts(world).kept
+    assert [(one.parent, count) for one, count in kept.quotas.items()] == [("bond", 2)]
+    assert {one.parent for one in kept.served} == {"atom", "bond"}
+    sizes = "SELECT DISTINCT count(atom_id) FROM bond LEFT JOIN link ON bond_id = id GROUP BY id"
+    for seed in range(3):
+        variant = make_variant(world, "everything", seed, max_rows=8)
+        assert max(ask(variant, sizes)) == (2,)
+        assert (0,) not in ask(variant, sizes)
+
+
 def test_name_that_children_copy_is_copied_though_it_is_a_key_among_them(tmp_path: Path) -> None:
     schools = fill("school", *(f"{n}, 'School {n % 24}'" for n in range(40)))
     exams = fill("exam", *(f"{n}, 'School {n}', {n * 7 % 50}" for n in range(24)))
