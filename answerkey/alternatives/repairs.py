@@ -134,9 +134,12 @@ def _try_together(
     repairs: list[Repair], read: Callable[[str], list[Change]], gold: Gold, real: Executions
 ) -> Iterator[Repair]:
     others = {repair["rule"]: repair for repair in repairs if repair["answers"] == "other"}
+    tried = {frozenset({rule}) for rule in others}
     for first in [*others.values()][:_MAX_COMBINED] if len(others) > 1 else ():
         for second in read(first["sql"]):
-            if second.name in others and second.name != first["rule"]:
+            pair = frozenset({first["rule"], second.name})
+            if second.name in others and pair not in tried:
+                tried.add(pair)
                 rule = f"{first['rule']}+{second.name}"
                 repair = try_query(rule, second.sql, gold, real)
                 if repair is not None and repair["answers"] == "other":
