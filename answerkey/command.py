@@ -45,11 +45,20 @@ def explain(question_id: list[str]) -> int:
         print("\n\n".join(told))
         return 0
     rule = params.classify_difficulty
-    bar = params.export_trainers.min_mutation_score
+    bars = params.export_trainers
     corpus = params.corpus
     corpora = [corpus] if isinstance(corpus, str) else corpus
     questions = read_classified()
-    print(explain_choice(questions, settings, rule, min_mutation_score=bar, corpora=corpora))
+    print(
+        explain_choice(
+            questions,
+            settings,
+            rule,
+            min_mutation_score=bars.min_mutation_score,
+            max_sql_risk=bars.max_sql_risk,
+            corpora=corpora,
+        )
+    )
     return 0
 
 

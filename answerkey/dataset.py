@@ -218,6 +218,15 @@ def is_below(suite_score: float | None, min_mutation_score: float) -> bool:
     return (suite_score or 0.0) < min_mutation_score
 
 
+def is_above(sql_risk: float | None, max_sql_risk: float | None) -> bool:
+    """Whether gold SQL is too doubtful to train on its text; no bound takes all.
+
+    >>> is_above(0.8, 0.7), is_above(0.7, 0.7), is_above(0.8, None), is_above(None, 0.7)
+    (True, False, False, False)
+    """
+    return max_sql_risk is not None and (sql_risk or 0.0) > max_sql_risk
+
+
 def join_records(
     records: Iterable[Record], streams: Mapping[str, Iterable[Record]]
 ) -> Iterator[tuple[Record, dict[str, Record | None]]]:
@@ -405,11 +414,31 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         )
 
 
-def count_below(folder: Path, min_mutation_score: float) -> Record:
-    """How many questions to train on stay out of what rewards read, and how many there are."""
-    scores = [question.suite_score for question in read_product(folder, TRAIN)]
-    below = sum(is_below(score, min_mutation_score) for score in scores)
-    return {"min_mutation_score": min_mutation_score, "below": below, "questions": len(scores)}
+class LeftOut(TypedDict):
+    """The two bars of export_trainers, and how many of the questions to train on they cost.
+
+    below: stay out of what rewards read; above: of the files whose completion is gold SQL.
+    """
+
+    questions: int
+    min_mutation_score: float
+    below: int
+    max_sql_risk: float | None
+    above: int
+
+
+def count_left_out(
+    folder: Path, *, min_mutation_score: float, max_sql_risk: float | None
+) -> LeftOut:
+    """Count what the bars of export_trainers cost."""
+    known = [(each.suite_score, each.sql_risk) for each in read_product(folder, TRAIN)]
+    return {
+        "questions": len(known),
+        "min_mutation_score": min_mutation_score,
+        "below": sum(is_below(score, min_mutation_score) for score, _ in known),
+        "max_sql_risk": max_sql_risk,
+        "above": sum(is_above(risk, max_sql_risk) for _, risk in known),
+    }
 
 
 def read_not_selected(selection: Path) -> Iterator[Question]:

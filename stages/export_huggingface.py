@@ -11,14 +11,14 @@ from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import COUNTS, DATABASES, EXPORTS, PRODUCT, SUITE_DATABASES
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
 from answerkey.base.stage import run_stage
-from answerkey.dataset import count_below
+from answerkey.dataset import count_left_out
 from answerkey.exports import huggingface
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.prompts import read_template
 from answerkey.sections.whole_file import Params, read_params
 
 FOLDERS = {huggingface.DATABASES: DATABASES, huggingface.TEST_SUITES: SUITE_DATABASES}
-PROMPTS = EXPORTS / "trl/messages"  # as export_trainers rendered them
+PROMPTS = EXPORTS / "prompts"  # as export_trainers rendered them
 OUT = EXPORTS / "huggingface"
 TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
 
@@ -29,6 +29,7 @@ def main(params: Params) -> None:
     hub = params.export_huggingface
     selection = params.select_questions
     least = params.export_trainers.min_mutation_score
+    riskiest = params.export_trainers.max_sql_risk
     manifest = read_manifest(DATABASES / "manifest.json")
     with replace_folder(OUT) as folder:
         facts = CardFacts(
@@ -39,7 +40,11 @@ def main(params: Params) -> None:
                 PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes
             ),
             metrics=read_json(COUNTS),
-            bar=count_below(PRODUCT, least),
+            bar=count_left_out(
+                PRODUCT,
+                min_mutation_score=least,
+                max_sql_risk=riskiest,
+            ),
             targets=asdict(selection.targets)
             | {"max_per_canonical_sql": selection.max_per_canonical_sql},
             repo_id=hub.repo_id,

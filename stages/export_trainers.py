@@ -37,6 +37,7 @@ def main(params: Params) -> None:
             lengths.add_example,
             add_question,
             min_mutation_score=settings.min_mutation_score,
+            max_sql_risk=settings.max_sql_risk,
             links=read_links(LINKS),
             example_rows=settings.example_rows,
             max_schema_characters=settings.max_schema_characters,

@@ -16,7 +16,7 @@ from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import COUNTS, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.base.stage import make_parser, run_command
-from answerkey.dataset import EXCLUDED, SUITES, count_below
+from answerkey.dataset import EXCLUDED, SUITES, count_left_out
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
@@ -45,6 +45,7 @@ def main(*arguments: str) -> None:
     targets = params.select_questions.targets
     settings = params.report_dataset
     least = params.export_trainers.min_mutation_score
+    riskiest = params.export_trainers.max_sql_risk
     most = settings.max_answer_characters
     counts = read_json(COUNTS)
     lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
@@ -53,7 +54,11 @@ def main(*arguments: str) -> None:
         read_template(),
         embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
-        bar=count_below(PRODUCT, least),
+        bar=count_left_out(
+            PRODUCT,
+            min_mutation_score=least,
+            max_sql_risk=riskiest,
+        ),
         **make_facts(counts, asdict(targets), rows, lost, read_jsonl(PRODUCT / SUITES)),
     )
     with replace_file(OUT) as file:

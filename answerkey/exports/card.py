@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from jinja2 import Template
 
-from answerkey.dataset import MAX_TABLE_BYTES
+from answerkey.dataset import MAX_TABLE_BYTES, LeftOut
 from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXTS, PackedFiles
 from answerkey.exports.row_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
@@ -48,7 +48,7 @@ class CardFacts:
     """What a card is made of, by the names that params, manifest and metrics have for it.
 
     files: those that exist, by split; packed: the databases, and those of test suites.
-    bar: how many questions to train on a reward should not read (`answerkey.dataset.count_below`).
+    bar: how many questions to train on a reward should not read, and a fine-tuning on gold SQL.
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -56,7 +56,7 @@ class CardFacts:
     files: Mapping[str, WrittenFile]
     packed: Mapping[str, PackedFiles]
     metrics: Mapping[str, Any]
-    bar: Mapping[str, Any]
+    bar: LeftOut
     targets: Mapping[str, Any]
     repo_id: str
     version: str

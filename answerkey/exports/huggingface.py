@@ -63,6 +63,8 @@ COLUMNS = {
     ),
     "database_sha256": (TEXT, "checksum of the database file that gold SQL was executed on"),
     "mutation_score": (REAL, "share of near misses of gold SQL that the test suite tells from it"),
+    "answer_risk": (REAL, "how likely the answer is not what the question asks"),
+    "sql_risk": (REAL, "how likely gold_sql does not say what the question asks"),
     "flags": (TEXTS, "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),
@@ -102,6 +104,8 @@ def make_hub_row(example: PromptExample) -> dict[str, Any]:
         "hardness": question.hardness,
         **list_reward_terms(question),
         "mutation_score": question.suite_score,
+        "answer_risk": question.answer_risk,
+        "sql_risk": question.sql_risk,
         "flags": [flag["code"] for flag in question.flags],
         "evidence": question.evidence,
         "gold_integer": answer if answer_type == INTEGER else None,
@@ -115,7 +119,7 @@ def make_hub_row(example: PromptExample) -> dict[str, Any]:
 
 def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, WrittenFile]:
     """Write a table for each split that has questions, with the prompts that export_trainers
-    rendered for language modelling; what was written.
+    rendered; what was written.
 
     Raises:
         FileNotFoundError, InputError: as `read_product`.
@@ -132,14 +136,14 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
 
 def _read_examples(questions: Iterable[Question], path: Path) -> Iterator[PromptExample]:
     for index, (question, chat) in enumerate(zip(questions, _read_prompts(path), strict=True)):
-        yield PromptExample(question, chat[0]["content"], index)
+        yield PromptExample(question, chat[-1]["content"], index)
 
 
 def _read_prompts(path: Path) -> Iterator[list[Message]]:
     if path.is_file():  # a split without questions has none
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=["messages"]):
-                yield from batch["messages"].to_pylist()
+            for batch in file.iter_batches(columns=["prompt"]):
+                yield from batch["prompt"].to_pylist()
 
 
 class PackedFiles(NamedTuple):

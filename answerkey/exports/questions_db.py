@@ -42,7 +42,9 @@ CREATE TABLE questions (
     test_suite TEXT, -- JSON
     database_sha256 TEXT NOT NULL,
     tables_involved TEXT NOT NULL, -- JSON array
-    flags TEXT NOT NULL -- JSON array
+    flags TEXT NOT NULL, -- JSON array
+    answer_risk REAL,
+    sql_risk REAL
 );
 CREATE TABLE excluded (
     question_id TEXT PRIMARY KEY,
@@ -52,11 +54,13 @@ CREATE TABLE excluded (
     reason TEXT NOT NULL,
     detail TEXT NOT NULL,
     gold_sql TEXT NOT NULL,
-    flags TEXT NOT NULL -- JSON array
+    flags TEXT NOT NULL, -- JSON array
+    answer_risk REAL,
+    sql_risk REAL
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 19)})"
-_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 8)})"
+_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 21)})"
+_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 10)})"
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
 CREATE VIRTUAL TABLE questions_fts USING fts5 (
@@ -102,13 +106,15 @@ def _make_question_row(example: PromptExample) -> tuple[Any, ...]:
         *example.reward_terms.values(),
         encode_json(question.tables_involved).decode(),
         _list_codes(question.flags),
+        question.answer_risk,
+        question.sql_risk,
     )
 
 
 def _make_excluded_row(record: dict[str, Any]) -> tuple[Any, ...]:
     """Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
     texts = (record[name].encode("utf-8", "backslashreplace").decode() for name in _OF_EXCLUDED)
-    return *texts, _list_codes(record["flags"])
+    return *texts, _list_codes(record["flags"]), record["answer_risk"], record["sql_risk"]
 
 
 def _list_codes(flags: list[dict[str, Any]]) -> str:

@@ -4,9 +4,12 @@ verl's reward function and SkyRL's environment `answerkey` read `ground_truth` a
 `text2sql` would execute gold SQL at every reward.) TRL has two tables: one with both would leave it
 to the trainer which columns to read. `prompt_completion` is for SFTTrainer, and for GRPOTrainer,
 which hands every column but the prompt to the reward function and to an environment's reset;
-`messages` is the whole chat, for language modelling. No reward reads it: it alone has the questions
-to train on whose test suite proves too little for a reward, too. A line for OpenEnv is what an
-environment's reset takes, but for seed and episode_id, since a question is played many times.
+`messages` is the whole chat, for language modelling. A line for OpenEnv is what an environment's
+reset takes, but for seed and episode_id, since a question is played many times. `prompts` has the
+prompt of every question.
+
+Of the questions to train on, what a reward reads has those whose test suite proves enough, and what
+has gold SQL as its completion has those whose gold SQL is not too doubtful.
 
 Sources: "Prepare Data for Post-Training" in verl's documentation, whose dataset reads `index` of
 extra_info; "Dataset Preparation" in SkyRL's; "Dataset formats and types" and "OpenEnv Integration"
@@ -18,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,7 @@ import pyarrow as pa
 from jinja2 import Template
 
 from answerkey.base.records import SPLITS, TRAIN, replace_folder
-from answerkey.dataset import is_below, read_product
+from answerkey.dataset import is_above, is_below, read_product
 from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
 from answerkey.exports.row_files import Format, Lines, Table, write_files
@@ -93,17 +97,23 @@ def _make_reset(example: PromptExample) -> dict[str, Any]:
     }
 
 
-MESSAGES = "trl/messages"
+def _make_prompt(example: PromptExample) -> dict[str, Any]:
+    return {"question_id": example.question.question_id, "prompt": example.messages}
+
+
+PROMPTS, COMPLETIONS, MESSAGES = "prompts", "trl/prompt_completion", "trl/messages"
+_WITHOUT_REWARD, _WITH_GOLD_SQL = {PROMPTS, MESSAGES}, {COMPLETIONS, MESSAGES}
 # The formats by their folders, which have a file for each split.
 FORMATS: dict[str, Format] = {
     "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
     "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
-    "trl/prompt_completion": Table(
+    COMPLETIONS: Table(
         pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
         _make_prompt_completion,
     ),
     MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
     "openenv": Lines(_make_reset),
+    PROMPTS: Table(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt),
 }
 FOLDERS = sorted({name.partition("/")[0] for name in FORMATS})
 
@@ -115,12 +125,14 @@ def write_formats(
     template: Template,
     *watchers: Callable[[PromptExample], object],
     min_mutation_score: float,
+    max_sql_risk: float | None,
     **options: Any,
 ) -> dict[str, int]:
     """Write every format of every split that has questions, and hand each example to the watchers
     as well; by split, how many those are. Options are those of `make_prompt_examples`.
 
     min_mutation_score: a question to train on that is below stays out of what rewards read.
+    max_sql_risk: one that is above stays out of what has gold SQL as its completion.
 
     Each format has a folder, with or without files, since DVC expects it.
 
@@ -128,13 +140,16 @@ def write_formats(
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
 
-    def takes(example: PromptExample) -> bool:
+    def takes(name: str, example: PromptExample) -> bool:
         question = example.question
-        return question.split != TRAIN or not is_below(question.suite_score, min_mutation_score)
+        is_weak = is_below(question.suite_score, min_mutation_score)
+        is_doubtful = is_above(question.sql_risk, max_sql_risk)
+        return question.split != TRAIN or not (
+            (is_weak and name not in _WITHOUT_REWARD) or (is_doubtful and name in _WITH_GOLD_SQL)
+        )
 
     formats = {
-        name: format_ if name == MESSAGES else replace(format_, takes=takes)
-        for name, format_ in FORMATS.items()
+        name: replace(format_, takes=partial(takes, name)) for name, format_ in FORMATS.items()
     }
     counts = {}
     with ExitStack() as stack:

@@ -18,6 +18,8 @@ class TrainerSettings:
     max_schema_characters: of the schema in a prompt, its example rows included.
     min_mutation_score: a question to train on whose test suite scores less stays out of what
         rewards read; one without a suite scores 0.
+    max_sql_risk: a question to train on with a higher sql_risk stays out of the files whose
+        completion is gold SQL; null takes all.
     """
 
     prompt_template: Text = "templates/prompt.j2"
@@ -25,6 +27,7 @@ class TrainerSettings:
     named_values: From0 = 8
     max_schema_characters: From0 = 8000
     min_mutation_score: Ratio = 0.5
+    max_sql_risk: Ratio | None = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from answerkey.dataset import (
     Question,
     Record,
     add_terms,
+    is_above,
     is_below,
 )
 from answerkey.sections.classify_difficulty import (
@@ -66,6 +67,7 @@ _FIELDS = [
     "template",
     "canonical_sql",
     "suite_score",
+    "sql_risk",
     "tables_involved",
     "hardness",
     "source_difficulty",
@@ -245,10 +247,11 @@ def explain_choice(
     rule: DifficultyRule,
     *,
     min_mutation_score: float,
+    max_sql_risk: float | None,
     corpora: Iterable[str],
 ) -> str:
     """What `answerkey explain` prints: the run that it speaks of, the largest selection by a rule
-    and by its neighbours, and what test suites must reach.
+    and by its neighbours, what test suites must reach, and how doubtful gold SQL may be.
 
     Raises:
         InputError: if the questions are not those of the corpora that params.yaml names.
@@ -269,11 +272,14 @@ def explain_choice(
         supply = _count_supply(usable.assign(difficulty=levels))
         summary = summarize(supply, find_largest(supply, targets), targets)
         told.append(f"{other}\n{describe(summary)}")
-    scores = usable.loc[usable["split"] == TRAIN, "suite_score"]
-    return "\n\n".join([*told, explain_suites(list(scores), min_mutation_score)])
+    to_train_on = usable[usable["split"] == TRAIN]
+    told.append(explain_suites(list(to_train_on["suite_score"]), min_mutation_score))
+    told.append(explain_sql_risks(list(to_train_on["sql_risk"]), max_sql_risk))
+    return "\n\n".join(told)
 
 
 _OTHER_BARS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)
+_OTHER_RISKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 
 def explain_suites(scores: Sequence[float | None], min_mutation_score: float) -> str:
@@ -295,6 +301,31 @@ def explain_suites(scores: Sequence[float | None], min_mutation_score: float) ->
         f" {'stays' if own == 1 else 'stay'} out of what rewards read\n"
         + ", ".join(f"{bar}: {count(bar)}" for bar in others)
     )
+
+
+def explain_sql_risks(risks: Sequence[float | None], max_sql_risk: float | None) -> str:
+    """What max_sql_risk costs in questions to train on, and what others would cost.
+
+    >>> print(explain_sql_risks([0.1, 0.25, 0.6, 0.8], 0.5))
+    max_sql_risk 0.5: 2 of 4 usable questions to train on stay out of files with gold SQL to learn
+    0.1: 3, 0.2: 3, 0.3: 2, 0.7: 1, 0.9: 0, null: 0
+    """
+
+    def count(most: float | None) -> int:
+        return sum(is_above(risk, most) for risk in risks)
+
+    own = count(max_sql_risk)
+    others = [bar for bar in (*_OTHER_RISKS, None) if bar != max_sql_risk]
+    return (
+        f"max_sql_risk {_spell_bar(max_sql_risk)}: {own} of"
+        f" {spell_count(len(risks), 'usable question')} to train on"
+        f" {'stays' if own == 1 else 'stay'} out of files with gold SQL to learn\n"
+        + ", ".join(f"{_spell_bar(bar)}: {count(bar)}" for bar in others)
+    )
+
+
+def _spell_bar(bar: float | None) -> str:
+    return "null" if bar is None else str(bar)
 
 
 def list_neighbours(

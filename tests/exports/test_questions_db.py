@@ -94,6 +94,7 @@ def test_sqlite_utils_finds_questions_by_words(path):
 def test_half_of_a_surrogate_pair_is_spelt_out_and_flags_are_sorted(tmp_path):
     names = ("question_id", "database_name", "stage", "reason", "detail", "gold_sql")
     excluded = dict.fromkeys(names, "x") | {"question_text": "Half: \ud800", "flags": []}
+    excluded |= {"answer_risk": None, "sql_risk": None}
     write_db(tmp_path / "q.db", [(0, "Pay?")], [excluded])
     with closing(sqlite3.connect(tmp_path / "q.db")) as connection:
         assert connection.execute("SELECT question_text FROM excluded").fetchone() == (

@@ -115,6 +115,7 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
             hardness=hardness,
             canonical_sql="SELECT 1",
             mutation_score={"suite": number / 10} if number else None,
+            sql_risk=number / 10 + 0.05,
         )
         for number, (tables, hardness) in enumerate(
             [(1, "easy")] * 4 + [(2, "medium")] * 4 + [(3, "extra")] * 2
@@ -122,7 +123,7 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
     ]
     settings = SelectQuestions(targets=Targets(difficulty_shares=SHARES))
     rule = make_rule("spider", 2, 2)
-    known = {"min_mutation_score": 0.7}
+    known = {"min_mutation_score": 0.7, "max_sql_risk": None}
     with pytest.raises(InputError, match=r"of corpus x \(10 questions\).* names bird, spider"):
         explain_choice(questions, settings, rule, **known, corpora=["spider", "bird"])
     assert explain_choice(questions, settings, rule, **known, corpora=["x"]) == (
@@ -149,7 +150,11 @@ def test_explanation_tells_the_selection_of_the_rule_and_of_its_neighbours():
         "\n"
         "min_mutation_score 0.7: 7 of 10 usable questions to train on stay out of what rewards"
         " read\n"
-        "0.0: 0, 0.5: 5, 0.8: 8, 0.9: 9, 0.95: 10, 1.0: 10"
+        "0.0: 0, 0.5: 5, 0.8: 8, 0.9: 9, 0.95: 10, 1.0: 10\n"
+        "\n"
+        "max_sql_risk null: 0 of 10 usable questions to train on stay out of files with gold SQL to"
+        " learn\n"
+        "0.1: 9, 0.2: 8, 0.3: 7, 0.5: 5, 0.7: 3, 0.9: 1"
     )
 
 

@@ -40,6 +40,8 @@ FILES = [
     "openenv/eval.jsonl",
     "openenv/train.jsonl",
     "prompt_lengths.json",
+    "prompts/eval.parquet",
+    "prompts/train.parquet",
     "questions.db",
     "skyrl/eval.parquet",
     "skyrl/train.parquet",
@@ -246,6 +248,36 @@ def test_question_below_the_bar_stays_out_of_what_rewards_train_on(world, tmp_pa
     assert (
         f"- {25 - left} of 25 questions to train on have a `mutation_score` below {least}" in card
     )
+
+
+@pytest.mark.parametrize(("most", "left"), [(None, 25), (0.9, 25), (0.5, 24), (0.1, 23)])
+def test_doubtful_sql_stays_out_of_what_trains_on_its_text(world, tmp_path, most, left):
+    path = tmp_path / "data/questions/audit.jsonl"
+    records = list(read_jsonl(path))
+    risks = {record["question_id"]: 0.05 for record in records}
+    train = [name for name in risks if "_train_" in name]
+    risks |= {train[0]: 0.9, train[1]: 0.5, train[2]: 0.1}
+    write_jsonl(path, (record | {"sql_risk": risks[record["question_id"]]} for record in records))
+    world.change("export_trainers.max_sql_risk", most)
+    world.change("export_trainers.min_mutation_score", 0)
+    world.run("export_trainers", "export_huggingface")
+
+    def count(folder: str) -> list[int]:
+        folder = tmp_path / "data/exports" / folder
+        return [parquet.read_metadata(folder / f"{split}.parquet").num_rows for split in SPLITS]
+
+    for folder in ("trl/messages", "trl/prompt_completion"):
+        assert count(folder) == [left, 10]
+    for folder in ("verl", "skyrl", "prompts", "huggingface"):
+        assert count(folder) == [25, 10]
+    card = (tmp_path / "data/exports/huggingface/README.md").read_text(encoding="utf-8")
+    words = f"{25 - left} of 25 questions to train on have an `sql_risk` above {most}."
+    assert (words in card) == (most is not None)
+    table = parquet.read_table(tmp_path / "data/exports/huggingface/train.parquet")
+    told = dict(
+        zip(*(table[name].to_pylist() for name in ("question_id", "sql_risk")), strict=True)
+    )
+    assert told == {name: risk for name, risk in risks.items() if name in told}
 
 
 @pytest.mark.parametrize("kind", ["databases", "test_suites"])
