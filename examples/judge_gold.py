@@ -31,6 +31,7 @@ from answerkey.base.records import decode_json, encode_json
 from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
+from answerkey.report.repairs import tell_difference, tell_doubts
 from answerkey.risk.risks import list_signs
 from answerkey.risk.verdicts import MODEL, RIGHT, WRONG, read_verdict_file
 
@@ -38,6 +39,7 @@ TEMPLATE = Path(__file__).with_suffix(".j2")
 ANSWER_CHARACTERS = 2000
 SCHEMA_CHARACTERS = 12_000
 EXAMPLE_ROWS = 3
+REPAIRS = 3  # of a question, that the model reads
 TRY_AGAIN = (408, 409, 429, 500, 502, 503, 504)
 # What a server may send, and ask for, whatever it is: a verdict ends a text of any length.
 MAX_BYTES = 4_000_000
@@ -163,6 +165,19 @@ def list_doubts(question: Question) -> Iterator[dict[str, Any]]:
             yield {"code": code, "explanation": FLAGS[code].sentence, "evidence": evidence}
 
 
+def list_repairs(question: Question) -> Iterator[dict[str, Any]]:
+    """The likeliest repairs of a question, each with its reason and what both queries answer."""
+    for repair in (question.repairs or [])[:REPAIRS]:
+        yield {
+            "sql": repair["sql"],
+            "reason": tell_doubts(repair["rule"], question.flags),
+            "difference": tell_difference(repair),
+            "gold_rows": shorten(repair.get("gold_rows", [])),
+            "repair_rows": shorten(repair.get("repair_rows", [])),
+            "has_rows": bool(repair.get("gold_rows") or repair.get("repair_rows")),
+        }
+
+
 def shorten(value: Any) -> str:
     """JSON of a value, cut where it is long."""
     text = encode_json(value).decode()
@@ -186,7 +201,9 @@ def write_prompt(question: Question, databases: Path, template: Path) -> str:
         gold_sql=question.gold_sql,
         gold_answer=shorten(question.gold_answer),
         answer_risk=question.answer_risk,
+        sql_risk=question.sql_risk,
         flags=list(list_doubts(question)),
+        repairs=list(list_repairs(question)),
     )
 
 

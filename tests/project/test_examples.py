@@ -218,6 +218,10 @@ def test_riskiest_questions_are_asked_and_what_is_said_becomes_flags(
         assert part in server.prompts[0], part
     assert "duplicate_rows: The answer has equal rows" in server.prompts[0]
     assert "template_in_both_splits" not in server.prompts[0]
+    repair = "- SELECT DISTINCT port_id FROM ship\n  Reason: Each row may be asked for once"
+    rows = "The first rows that the SQL above has and it lacks: [[1], [2], [3]]"
+    for part in (repair, "The answers differ.", rows):
+        assert part in server.prompts[0], part
     monkeypatch.chdir(world.folder)
     world.run("compare_questions")
     flags = {
