@@ -290,7 +290,7 @@ CHANGES = {
     "a probe": ("answerkey/probes/answers.py", CODE, [AUDIT], [2]),
     "the sentence of a flag": ("answerkey/flags.py", SENTENCE, [RANKS], []),
     "the default policy of a flag": ("answerkey/flags.py", POLICY, [RANKS], []),
-    "a neighbor operator": ("answerkey/alternatives/neighbors.py", CODE, [AUDIT], [3]),
+    "a neighbor operator": ("answerkey/alternatives/neighbors.py", CODE, [SUITES], [3]),
     "a reading": ("answerkey/alternatives/rows.py", CODE, [AUDIT], [2]),
     "a rule of comparison": ("answerkey/scoring/rules.py", CODE, ["score_rollouts"], []),
     "a template of the page": (
