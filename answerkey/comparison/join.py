@@ -1,7 +1,7 @@
 """All that the stages recorded of a question, joined, with the flags that its test suite and its
 rollouts raise.
 
-What models agree on stands among the flags before gold risk is computed, which weighs it; that
+What models agree on stands among the flags before risks are computed, which weigh it; that
 they always or never solve a question is told after it.
 """
 
