@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from answerkey.english.question import Question, Word, word_set
 
-MOST_WORDS = 500  # a longer text is no question, and is not read
+MAX_QUESTION_WORDS = 500  # a longer text is no question, and is not read
 
 _VERBS = word_set(
     "find list show display give tell return provide get retrieve describe compute calculate "
@@ -30,27 +30,27 @@ _FIRST = word_set("was were each every")
 
 @lru_cache(maxsize=64)  # several probes ask about one question
 def find_asked_words(question: Question) -> Set[int]:
-    """The places of the words that say what is asked for: from a verb or `what` to a word that says
-    of what.
+    """The indexes of the words that say what is asked for: from a verb or `what` to a word that
+    says of what.
 
     >>> question = Question("For each port, show the name and age of its pilots.")
-    >>> [question.words[place].text for place in sorted(find_asked_words(question))]
+    >>> [question.words[index].text for index in sorted(find_asked_words(question))]
     ['show', 'the', 'name', 'and', 'age']
     """
-    found: set[int] = set()
+    asked_indexes: set[int] = set()
     run: list[Word] = []
     is_asked = False
     words = question.words
-    for place, word in enumerate(words):
-        before = question.text[words[place - 1].end : word.start] if place else "."
-        if _is_lead(question, place, before):
+    for word_index, word in enumerate(words):
+        before = question.text[words[word_index - 1].end : word.start] if word_index else "."
+        if _is_lead(question, word_index, before):
             is_asked, run = True, []
         elif any(mark in before for mark in ".?!;") or (is_asked and _is_end(run, word)):
             is_asked = False
         if is_asked:
-            found.add(place)
+            asked_indexes.add(word_index)
             run.append(word)
-    return found
+    return asked_indexes
 
 
 def _is_end(run: list[Word], word: Word) -> bool:
@@ -63,11 +63,11 @@ def _is_end(run: list[Word], word: Word) -> bool:
     return word.text in _ENDS or (is_choice and word.text in _DETERMINERS)
 
 
-def _is_lead(question: Question, place: int, before: str) -> bool:
-    text = question.words[place].text
+def _is_lead(question: Question, word_index: int, before: str) -> bool:
+    text = question.words[word_index].text
     if text not in _VERBS:
         return text in _NOUNS_OR_VERBS and any(mark in before for mark in ".?!;")
-    previous = question.words[place - 1].text if place else ""
+    previous = question.words[word_index - 1].text if word_index else ""
     return any(mark in before for mark in ".?!,;:") or previous in ("and", "please", "you", "to")
 
 
@@ -84,7 +84,7 @@ _STOP_WORDS = (
     " this through to under was were what when where which who whose will with within without would"
 )
 _STOPS = frozenset(_STOP_WORDS.split())
-_MOST_WORDS = 4
+_MAX_NOUN_WORDS = 4
 
 
 class Counted(NamedTuple):
@@ -98,18 +98,18 @@ class Counted(NamedTuple):
 def list_counted(question: Question) -> Iterator[Counted]:
     """The plural nouns that a question counts, in its order, each once.
 
-    >>> [found.stems for found in list_counted(Question("How many old ships visit two ports?"))]
+    >>> [counted.stems for counted in list_counted(Question("How many old ships visit two ports?"))]
     [('old', 'ship')]
     """
     words = question.words
     known: set[tuple[str, ...]] = set()
-    for place in range(1, len(words)):
-        if _is_counting([word.text for word in words[max(place - 2, 0) : place]]):
-            noun = _read_noun(question, words[place : place + _MOST_WORDS])
+    for word_index in range(1, len(words)):
+        if _is_counting([word.text for word in words[max(word_index - 2, 0) : word_index]]):
+            noun = _read_noun(question, words[word_index : word_index + _MAX_NOUN_WORDS])
             stems = tuple(word.stem for word in noun)
             if stems and stems not in known:
                 known.add(stems)
-                start = words[max(place - 2, 0)].start
+                start = words[max(word_index - 2, 0)].start
                 yield Counted(stems, question.text[start : noun[-1].end])
 
 
@@ -122,11 +122,11 @@ def _is_counting(before: list[str]) -> bool:
 
 def _read_noun(question: Question, words: list[Word]) -> list[Word]:
     """The words up to the first plural; none if the phrase ends before."""
-    for place, word in enumerate(words):
-        gap = question.text[words[place - 1].end : word.start] if place else ""
+    for word_index, word in enumerate(words):
+        gap = question.text[words[word_index - 1].end : word.start] if word_index else ""
         if word.text in _STOPS or gap.strip(" -"):
             return []
         is_plural = word.text.endswith("s") and not word.text.endswith("ss")
         if is_plural or word.text == "people":
-            return words[: place + 1]
+            return words[: word_index + 1]
     return []

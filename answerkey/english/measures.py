@@ -33,7 +33,7 @@ _MAGNITUDES = {
 DIGITS, WORD, ORDINAL = "digits", "word", "ordinal"
 
 _CARDINALS = {word: value for value, word in enumerate(_UNITS.split())}
-_CARDINALS |= {word: 10 * place for place, word in enumerate(_TENS.split(), start=2)} | {
+_CARDINALS |= {word: 10 * tens for tens, word in enumerate(_TENS.split(), start=2)} | {
     **{"dozen": 12, "once": 1, "twice": 2},
     **{word: _MAGNITUDES[word] for word in ("hundred", "thousand", "million", "billion")},
 }
@@ -65,14 +65,14 @@ def list_numbers(text: str) -> list[Number]:
     [(5000, 5), (40, 0.4), (100,), (2,), (320,)]
     """
     tokens = [match for match in _TOKEN.finditer(text) if len(match.group()) <= _LONGEST]
-    found = []
-    place = 0
-    while place < len(tokens):
-        number, used = _read_number(text, tokens, place)
+    numbers = []
+    index = 0
+    while index < len(tokens):
+        number, used = _read_number(text, tokens, index)
         if number is not None:
-            found.append(number)
-        place += used
-    return found
+            numbers.append(number)
+        index += used
+    return numbers
 
 
 def read_number(text: str) -> float | None:
@@ -87,24 +87,24 @@ def read_number(text: str) -> float | None:
     return _plain(float(text.replace(",", "")))
 
 
-def _read_number(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number | None, int]:
-    first = tokens[place]
+def _read_number(text: str, tokens: list[re.Match[str]], index: int) -> tuple[Number | None, int]:
+    first = tokens[index]
     if first["digits"] is not None:
-        return _read_digits(text, tokens, place)
+        return _read_digits(text, tokens, index)
     word = first.group().lower()
     if word in _ORDINAL_VALUES:
         values: tuple[float, ...] = (_ORDINAL_VALUES[word],)
         return Number(values, *first.span(), ORDINAL, True), 1
     if word in _CARDINALS:
-        return _read_words(text, tokens, place)
+        return _read_words(text, tokens, index)
     return None, 1
 
 
-def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
-    token = tokens[place]
+def _read_digits(text: str, tokens: list[re.Match[str]], index: int) -> tuple[Number, int]:
+    token = tokens[index]
     value = float(token.group().replace(",", ""))
     start = token.start()
-    before, after = text[max(0, start - 1) : start], tokens[place + 1 : place + 2]
+    before, after = text[max(0, start - 1) : start], tokens[index + 1 : index + 2]
     is_alone = not (before.isalnum() or before in tuple("_-/.:"))
     end, values, form, used = token.end(), [value], DIGITS, 1
     if after and not text[end : after[0].start()].strip():
@@ -124,9 +124,9 @@ def _read_digits(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Nu
     return Number(tuple(map(_plain, values)), token.start(), end, form, is_alone), used
 
 
-def _read_words(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Number, int]:
-    value, used = _CARDINALS[tokens[place].group().lower()], 1
-    for before, token in pairwise(tokens[place : place + 3]):
+def _read_words(text: str, tokens: list[re.Match[str]], index: int) -> tuple[Number, int]:
+    value, used = _CARDINALS[tokens[index].group().lower()], 1
+    for before, token in pairwise(tokens[index : index + 3]):
         word = token.group().lower()
         if text[before.end() : token.start()].strip() not in ("", "-"):
             break
@@ -137,7 +137,7 @@ def _read_words(text: str, tokens: list[re.Match[str]], place: int) -> tuple[Num
         else:
             break
         used += 1
-    span = tokens[place].start(), tokens[place + used - 1].end()
+    span = tokens[index].start(), tokens[index + used - 1].end()
     return Number((value,), *span, WORD, True), used
 
 
@@ -159,10 +159,10 @@ _MEANT: dict[str, tuple[float, ...]] = {
     **{"half": (0.5, 50), "quarter": (0.25, 25), "decade": (10,), "century": (100,)},
     **{"adult": (18, 21), "minor": (18,), "teenager": (13, 19, 20), "weekend": (0, 5, 6, 7)},
 }
-for _place, _month in enumerate(_MONTHS.split(), start=1):
-    _MEANT[_month] = _MEANT[_month[:3]] = (_place,)
-for _place, _day in enumerate(_DAYS.split()):  # Sunday is 0, or 7, or the first of seven
-    _MEANT[_day] = (_place, _place or 7, _place + 1)
+for _number, _month in enumerate(_MONTHS.split(), start=1):
+    _MEANT[_month] = _MEANT[_month[:3]] = (_number,)
+for _number, _day in enumerate(_DAYS.split()):  # Sunday is 0, or 7, or the first of seven
+    _MEANT[_day] = (_number, _number or 7, _number + 1)
 
 # What one of a unit is in other units.
 _FACTORS: dict[str, tuple[float, ...]] = {
@@ -192,8 +192,10 @@ def has_number(question: Question, values: Iterable[float]) -> bool:
     text = f"{question.text}\n{question.evidence}"
     stems = {word.stem for word in question.said_words}
     said = {value for number in list_numbers(text) for value in number.values}
-    said |= {value for word, some in _MEANT.items() if stem_word(word) in stems for value in some}
-    factors = {one for unit, some in _FACTORS.items() if stem_word(unit) in stems for one in some}
+    said |= {value for word, meant in _MEANT.items() if stem_word(word) in stems for value in meant}
+    factors = {
+        factor for unit, others in _FACTORS.items() if stem_word(unit) in stems for factor in others
+    }
     said |= {round(factor * number, 9) for factor in factors for number in (*said, 1)}
     years = [number for number in said if number in _YEARS]
     spans = [span for span in (*said, 1) if span <= _LONGEST_SPAN]
@@ -238,7 +240,7 @@ def read_measure(name: str, declared_type: str = "") -> str | None:
 # Comparatives: whether a question leaves out the number that it compares with, or takes it in.
 
 
-_MOST_NUMBERS = 100  # of a text: it may be hostile
+_MAX_NUMBERS = 100  # of a text: it may be hostile
 _LONGEST_TEXT = 10_000
 _WINDOW = 64  # characters before a number in which its comparative stands
 
@@ -297,19 +299,20 @@ class Comparative(NamedTuple):
 def find_comparatives(question: Question) -> list[Comparative]:
     """Return the comparisons with a number that a question states, in order of their numbers.
 
-    >>> [(one.is_strict, one.value) for one in find_comparatives(Question("at least 3, under 20"))]
+    >>> comparatives = find_comparatives(Question("at least 3, under 20"))
+    >>> [(comparative.is_strict, comparative.value) for comparative in comparatives]
     [(False, 3), (True, 20)]
     """
     text = question.plain_text[:_LONGEST_TEXT]
-    found: list[Comparative] = []
+    comparatives: list[Comparative] = []
     range_end = None
     numbers = [n for n in list_numbers(text) if n.is_alone and n.form != ORDINAL]
-    for number in numbers[:_MOST_NUMBERS]:
+    for number in numbers[:_MAX_NUMBERS]:
         before = text[max(0, number.start - _WINDOW) : number.start]
         is_end = range_end is not None and _BETWEEN_AND.match(text[range_end : number.start])
         if is_end or _BETWEEN.search(before):
             is_strict = _EXCLUSIVE.search(text) is not None
-            found.append(Comparative("between", is_strict, number.values[0]))
+            comparatives.append(Comparative("between", is_strict, number.values[0]))
             range_end = None if is_end else number.end
             continue
         range_end = None
@@ -323,8 +326,8 @@ def find_comparatives(question: Question) -> list[Comparative]:
             continue
         is_strict = match is not None and match.re is _LEAVES_OUT
         is_negated = _is_negated(text, start)
-        found.append(Comparative(text[start:end], is_strict, number.values[0], is_negated))
-    return found
+        comparatives.append(Comparative(text[start:end], is_strict, number.values[0], is_negated))
+    return comparatives
 
 
 def _is_negated(text: str, start: int) -> bool:
@@ -371,23 +374,23 @@ class Superlative(NamedTuple):
 def find_superlatives(question: Question) -> list[Superlative]:
     """Return the superlatives of a question outside of its quotations, in order.
 
-    >>> found = find_superlatives(Question("the oldest of those with at least 2 of the fewest"))
-    >>> [(one.text, one.pole, one.measure) for one in found]
+    >>> question = Question("the oldest of those with at least 2 of the fewest")
+    >>> [(asked.text, asked.pole, asked.measure) for asked in find_superlatives(question)]
     [('oldest', 'most', 'age'), ('fewest', 'least', 'size')]
     """
     words = question.plain_words
-    found = []
-    for place, word in enumerate(words):
-        after = words[place + 1 : place + 1 + _WORDS_AFTER]
+    superlatives = []
+    for word_index, word in enumerate(words):
+        after = words[word_index + 1 : word_index + 1 + _WORDS_AFTER]
         if word.text in (LEAST, MOST):
-            before = words[place - 1].text if place else ""
+            before = words[word_index - 1].text if word_index else ""
             following = after[0].text if after else ""
             is_other = before == "at" or following == "of"  # at least 5; most of them
             if not is_other and not list_numbers(following):
-                found.append(_read_adverb(word.text, following, tuple(after)))
-        elif word.text in _LEXICON and not _COMPASS.intersection(one.text for one in after[:2]):
-            found.append(Superlative(word.text, *_LEXICON[word.text]))
-    return found
+                superlatives.append(_read_adverb(word.text, following, tuple(after)))
+        elif word.text in _LEXICON and _COMPASS.isdisjoint(other.text for other in after[:2]):
+            superlatives.append(Superlative(word.text, *_LEXICON[word.text]))
+    return superlatives
 
 
 def _read_adverb(pole: str, adjective: str, words: tuple[Word, ...]) -> Superlative:

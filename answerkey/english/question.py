@@ -119,11 +119,11 @@ def list_words(text: str) -> list[Word]:
     >>> [word.text for word in list_words("The pilot's 2 first_names")]
     ['the', "pilot's", '2', 'first', 'names']
     """
-    found = []
+    words = []
     for match in _WORD.finditer(text):
         word = match.group().lower().replace("’", "'")
-        found.append(Word(word, stem_word(word), *match.span()))
-    return found
+        words.append(Word(word, stem_word(word), *match.span()))
+    return words
 
 
 @lru_cache(maxsize=100_000)

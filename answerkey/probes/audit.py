@@ -176,4 +176,4 @@ def read_meanings(path: Path) -> dict[str, str]:
             text = f"{texts.get('name', '')} {texts.get('description', '')}"
             said = (word.text for word in list_words(text))
             words[column.lower()] |= dict.fromkeys(word for word in said if word not in EMPTY_WORDS)
-    return {column: " ".join(found) for column, found in words.items()}
+    return {column: " ".join(own_words) for column, own_words in words.items()}

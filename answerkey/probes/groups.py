@@ -59,10 +59,10 @@ def _write_groups(query: Query, select: exp.Select, words: list[Word]) -> str | 
     """The query grouped by the thing that these words begin with, which is shown before the number:
     a column, a table in FROM, or a table that one in FROM refers to."""
     scope = query.scopes.scope_of(select)
-    found = _find_named(list(list_columns(scope)), words) or _find_thing(query, scope, words)
-    if found is None:
+    named = _find_named(list(list_columns(scope)), words) or _find_thing(query, scope, words)
+    if named is None:
         return None
-    label, keys = found
+    label, keys = named
     is_shown = any(map(query.scopes.find_direct, select.expressions))
     shown = [*([] if is_shown else [label.write()]), *(c.copy() for c in select.expressions)]
     group = exp.Group(expressions=[key.write() for key in keys])
@@ -118,19 +118,19 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
 
     A question that says "for each NAME" asks for groups of one name.
     """
-    found = inspection.once(_find_first)
-    if found is None or _is_asked(question, found[0]):
+    first = inspection.once(_find_first)
+    if first is None or _is_asked(question, first[0]):
         return []
-    return [Finding("group_by_non_key", found[1])]
+    return [Finding("group_by_non_key", first[1])]
 
 
 def _find_first(inspection: Inspection) -> tuple[DirectColumn, dict[str, Any]] | None:
     for select in inspection.scopes.nodes.find_all(exp.Select):
         is_grouped = select.args.get("group") is not None and select.find(exp.AggFunc) is not None
         if is_grouped and find_with(select) is None:
-            found = _find_names(select, read_query(inspection))
-            if found is not None:
-                return found
+            named = _find_names(select, read_query(inspection))
+            if named is not None:
+                return named
     return None
 
 
@@ -141,7 +141,7 @@ def _find_names(select: exp.Select, query: Query) -> tuple[DirectColumn, dict[st
     keys = [query.scopes.find_direct(key) for key in grouping.keys if key.parent is not None]
     columns = [key for key in keys if key is not None and key.scope is grouping.scope]
     determined = query.list_determined([column.place for column in columns], select)
-    joined = {place for pair in query.list_equalities(select) for place in pair}
+    joined = {end for pair in query.list_equalities(select) for end in pair}
     for label in filter(query.scopes.is_label, columns):
         key = query.key_of(label.source)
         if key in joined and key not in determined and _is_of_things(label, query):
@@ -186,8 +186,8 @@ def _is_asked(question: Question, label: DirectColumn) -> bool:
     """Whether the question says "for each job title", as the column is called."""
     name = stem_name(label.column.name)[-1]
     words = question.words
-    for place, word in enumerate(words):
-        after = words[place + 1 : place + 2 + _WORDS_BETWEEN]
+    for word_index, word in enumerate(words):
+        after = words[word_index + 1 : word_index + 2 + _WORDS_BETWEEN]
         if word.text in _EACH and any(other.stem == name for other in after):
             return True
     return False

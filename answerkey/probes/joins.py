@@ -114,7 +114,7 @@ def _find_tied(
     parts: list[list[Source]], references: list[_Reference]
 ) -> tuple[list[Source], list[Source], _Reference] | None:
     """Two parts, and the one reference between them; None if two have several, or none has any."""
-    found = None
+    tied = None
     for left, right in combinations(parts, 2):
         ties = [
             (child, parent)
@@ -124,9 +124,9 @@ def _find_tied(
         ]
         if len(ties) > 1:
             return None
-        if ties and found is None:
-            found = left, right, ties[0]
-    return found
+        if ties and tied is None:
+            tied = left, right, ties[0]
+    return tied
 
 
 def _list_references(scope: Scope, query: Query) -> Iterator[_Reference]:
@@ -152,7 +152,8 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
     having = list_terms(scope.select.args.get("having"))
     for term in [*list_conditions(scope.select, query.scopes), *having]:
         resolved = map(query.resolve, term.find_all(exp.Column))
-        ties.append({found.source for found in resolved if found is not None and found.source})
+        sources = (resolution.source for resolution in resolved if resolution is not None)
+        ties.append(set(filter(None, sources)))
         if isinstance(term, exp.EQ) and isinstance(term.expression.unnest(), exp.Literal):
             column = query.scopes.find_direct(term.this)
             if column is not None and is_key(column.table, column.column):
@@ -167,7 +168,8 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
     single = [part for part in parts if len(part) == 1 and _has_one_row(part[0], scope, query)]
     if len(single) == len(parts):
         return []
-    shown = {source for one in scope.select.expressions for source in _list_sources(one, query)}
+    outputs = scope.select.expressions
+    shown = {source for output in outputs for source in _list_sources(output, query)}
     return [part for part in parts if part not in single or part[0] not in shown]
 
 
@@ -349,7 +351,7 @@ class _FanOut:
             return None
         if any(self.select.args.get(clause) for clause in ("having", "order", "limit")):
             return None
-        names = [f"c{place}" for place in order]
+        names = [f"c{column_index}" for column_index in order]
         columns = [exp.alias_(own.copy(), name) for own, name in zip(keys, names, strict=True)]
         inner = write_rows(
             self.select,
@@ -360,7 +362,10 @@ class _FanOut:
             distinct=exp.Distinct(),
         )
         total = f"{call.key.upper()}(v)"
-        shown = [total if text == to_sql(call) else f"c{place}" for place, text in enumerate(texts)]
+        shown = [
+            total if text == to_sql(call) else f"c{column_index}"
+            for column_index, text in enumerate(texts)
+        ]
         groups = f" GROUP BY {', '.join(names)}" if names else ""
         return f"SELECT {', '.join(shown)} FROM ({inner}){groups}"
 
@@ -506,7 +511,7 @@ def _write_zeros(select: exp.Select, things: _Things, query: Query, *, is_cut: b
     order = select.args.get("order")
     terms = order.expressions if order is not None else []
     if is_cut:
-        names = [f"c{place}" for place in range(len(zeros))]
+        names = [f"c{column_index}" for column_index in range(len(zeros))]
         columns = [
             exp.alias_(output.unalias().copy(), name)
             for output, name in zip(select.expressions, names, strict=True)
@@ -517,14 +522,14 @@ def _write_zeros(select: exp.Select, things: _Things, query: Query, *, is_cut: b
         zero = f"SELECT {', '.join(zeros)}, 0 {dropped}"
         return f"SELECT {shown} FROM ({counted} UNION ALL {zero}) ORDER BY n {limit}"
     texts = [to_sql(output.unalias()) for output in select.expressions]
-    places = []
+    sorted_by = []
     for term in terms:
         text = to_sql(inline_aliases(term.this, query.scopes).unnest())
-        place = texts.index(text) + 1 if text in texts else read_integer(term.this)
-        if place is None:
+        column_number = texts.index(text) + 1 if text in texts else read_integer(term.this)
+        if column_number is None:
             return None
-        places.append(f"{place}{' DESC' if term.args.get('desc') else ''}")
-    by = f" ORDER BY {', '.join(places)}" if places else ""
+        sorted_by.append(f"{column_number}{' DESC' if term.args.get('desc') else ''}")
+    by = f" ORDER BY {', '.join(sorted_by)}" if sorted_by else ""
     counted = write_with(select, order=None)
     return f"{counted} UNION ALL SELECT {', '.join(zeros)} {dropped}{by}"
 
@@ -545,8 +550,8 @@ def _read_form(select: exp.Select, query: Query) -> str | None:
 
 def _counts(node: exp.Expr, query: Query) -> bool:
     node = node.unalias().unnest()
-    found = query.resolve(node)
-    return isinstance(found.expression if found is not None else node, exp.Count)
+    resolution = query.resolve(node)
+    return isinstance(resolution.expression if resolution is not None else node, exp.Count)
 
 
 def _find_things(select: exp.Select, query: Query) -> _Things | None:
@@ -619,7 +624,8 @@ def _find_noun(question: Question, table: Table) -> Word | None:
 def _asks_for_most(question: Question) -> bool:
     """Whether those of the most are asked for, of which none has a count of zero: "which port has
     the most ships?" by a list, the greatest count first; not "from most to least"."""
-    poles = {one.pole for one in find_superlatives(question) if one.measure == SIZE}
+    superlatives = find_superlatives(question)
+    poles = {superlative.pole for superlative in superlatives if superlative.measure == SIZE}
     return poles == {MOST}
 
 
@@ -630,10 +636,11 @@ def _are_within_others(
     sources = query.scopes.scope_of(select).sources.values()
     others = {stem_name(s.table.name)[-1:] for s in sources if s.table not in (None, things.table)}
     texts = [word.text for word in question.words]
-    for place, word in enumerate(question.words[:-1]):
-        if word.stem == noun and texts[place + 1] in ("in", "on", "from"):
-            after = [one for one in question.words[place + 2 :] if one.text not in ("all", "the")]
-            if any((one.stem,) in others for one in after[:1]):
+    for word_index, word in enumerate(question.words[:-1]):
+        if word.stem == noun and texts[word_index + 1] in ("in", "on", "from"):
+            rest = question.words[word_index + 2 :]
+            noun_after = next((other for other in rest if other.text not in ("all", "the")), None)
+            if noun_after is not None and (noun_after.stem,) in others:
                 return True
     return False
 
@@ -641,8 +648,8 @@ def _are_within_others(
 def _is_restricted(question: Question, noun: str) -> bool:
     """Whether a relative clause, or what stands for one, says which things are meant."""
     words = question.words
-    for place, word in enumerate(words):
-        after = [other.text for other in words[place + 1 : place + 3]]
+    for word_index, word in enumerate(words):
+        after = [other.text for other in words[word_index + 1 : word_index + 3]]
         after = after[1:] if after and after[0] in _NAME_WORDS else after
         is_followed = bool(_RESTRICTIONS & set(after[:1])) or after[1:] == ["who"]
         if word.stem == noun and is_followed:

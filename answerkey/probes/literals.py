@@ -28,7 +28,7 @@ from answerkey.sqlite.schema import Column, Table, quote_name
 
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
-_MOST_VALUES = 500
+_MAX_COLUMN_VALUES = 500
 _KINDS = ("null", "spelling", "other_column")
 _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
@@ -55,7 +55,7 @@ class ComparedLiteral(NamedTuple):
 def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
     """The literals that a query compares with something that is no literal, in order."""
     query = read_query(inspection)
-    found = []
+    literals = []
     for comparison in query.comparisons:
         right = comparison.right
         if not is_literal(right, query.scopes) or is_literal(comparison.left, query.scopes):
@@ -66,8 +66,8 @@ def list_compared_literals(inspection: Inspection) -> list[ComparedLiteral]:
         if comparison.operator in PATTERNS:
             text = text.replace("%", " ").replace("_", " ").replace("*", " ").strip()
         is_text = read_text(right, query.scopes) is not None
-        found.append(ComparedLiteral(text, read_number(text), is_text, comparison))
-    return found
+        literals.append(ComparedLiteral(text, read_number(text), is_text, comparison))
+    return literals
 
 
 def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
@@ -81,15 +81,15 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
     query = read_query(inspection)
-    found: list[_Absent] = []
+    absent_texts: list[_Absent] = []
     for literal in inspection.once(list_compared_literals):
         base = query.base_column(literal.comparison.left)
         if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
-            found += _describe(literal, *base, query)
-    if not found:
+            absent_texts += _describe(literal, *base, query)
+    if not absent_texts:
         return []
-    first = min(found, key=lambda absent: _KINDS.index(absent.evidence["kind"]))
-    evidence = with_repair(first.evidence, _write_held(inspection, query, found))
+    first = min(absent_texts, key=lambda absent: _KINDS.index(absent.evidence["kind"]))
+    evidence = with_repair(first.evidence, _write_held(inspection, query, absent_texts))
     return [Finding("literal_not_in_column", evidence)]
 
 
@@ -120,7 +120,7 @@ def _describe(
         return
     stored = query.ask(
         f"SELECT DISTINCT {name} FROM {source}"
-        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MOST_VALUES}"
+        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MAX_COLUMN_VALUES}"
     )
     small = _squeeze(literal.text)
     for (value,) in stored or ():
@@ -140,11 +140,11 @@ def _describe(
             return
 
 
-def _write_held(inspection: Inspection, query: Query, found: list[_Absent]) -> str | None:
+def _write_held(inspection: Inspection, query: Query, absent_texts: list[_Absent]) -> str | None:
     """The query with what its columns hold: NULL for 'null', the stored spelling, or the column
     that holds the text."""
     twins = copy_nodes(inspection.tree)
-    for absent in found:
+    for absent in absent_texts:
         comparison = absent.literal.comparison
         node, left = twins[id(comparison.node)], twins[id(comparison.left)]
         if absent.evidence["kind"] == "spelling":
@@ -233,22 +233,22 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
     comparisons = [c for c in read_query(inspection).comparisons if c.operator in RANGES]
     asked = find_comparatives(question) if comparisons else []
     mismatches: list[tuple[Comparative, list[Comparison]]] = []
-    for value in dict.fromkeys(one.value for one in asked):
-        here = [one for one in asked if one.value == value]
-        there = [one for one in comparisons if _holds_number(one, value)]
-        if any(one.is_negated for one in here):
+    for value in dict.fromkeys(comparative.value for comparative in asked):
+        said = [comparative for comparative in asked if comparative.value == value]
+        taken = [comparison for comparison in comparisons if _holds_number(comparison, value)]
+        if any(comparative.is_negated for comparative in said):
             continue
-        if any(one.node.find_ancestor(exp.Not, exp.Except) for one in there):
+        if any(comparison.node.find_ancestor(exp.Not, exp.Except) for comparison in taken):
             continue
-        if any(question.explains(f"{one.operator} {one.right.name}") for one in there):
+        if any(question.explains(f"{c.operator} {c.right.name}") for c in taken):
             continue
-        pairs = [(one, other) for one in here for other in there]
+        pairs = [(comparative, comparison) for comparative in said for comparison in taken]
         if pairs and not any(_is_as_asked(*pair) for pair in pairs):
-            mismatches.append((here[0], there))
+            mismatches.append((said[0], taken))
     if not mismatches:
         return []
-    first, there = mismatches[0]
-    evidence = {"asked": first.text, "sql": there[0].text}
+    first, taken = mismatches[0]
+    evidence = {"asked": first.text, "sql": taken[0].text}
     repair = _write_operators(inspection, mismatches)
     return [Finding("comparison_mismatch", with_repair(evidence, repair))]
 

@@ -148,9 +148,9 @@ def _write_not_in(
     for term in list_terms(select.args.get("where")):
         columns = query.scopes.find_all_direct(term.find_all(exp.Column))
         sources = {column.source for column in columns}
-        found = _find_denied(term, query)
-        if found is not None and found.source is denied.source:
-            affirmed.setdefault(found.place, []).append(_affirm(term))
+        column = _find_denied(term, query)
+        if column is not None and column.source is denied.source:
+            affirmed.setdefault(column.place, []).append(_affirm(term))
         elif sources == {shown.source}:
             outer.append(term.copy())
         elif isinstance(term, exp.EQ) and len(sources) > 1:
@@ -198,7 +198,7 @@ def _has_other_denial(query: Query, source: Source, terms: list[exp.Expr]) -> bo
     own = {
         id(node)
         for term in terms
-        if (found := _find_denied(term, query)) is not None and found.source is source
+        if (column := _find_denied(term, query)) is not None and column.source is source
         for node in term.walk()
     }
     denials = query.scopes.nodes.find_all(exp.NEQ, exp.Not, exp.Except, exp.Is)
@@ -222,8 +222,8 @@ def _may_have_several(
     if denied.source is shown[0].source:
         is_thing = len(shown) == 1 and query.scopes.refers(shown[0])
         return is_thing and denied.column is not shown[0].column
-    places = [place for pair in query.list_equalities(select) for place in pair]
-    return bool(places) and query.key_of(denied.source) not in places
+    ends = [end for pair in query.list_equalities(select) for end in pair]
+    return bool(ends) and query.key_of(denied.source) not in ends
 
 
 QUESTION_PROBES = (find_negation_mismatch, find_not_in_on_rows)

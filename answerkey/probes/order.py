@@ -48,11 +48,11 @@ def find_latent_tie(inspection: Inspection) -> list[Finding]:
     """
     query = read_query(inspection)
     for select in query.scopes.nodes.find_all(exp.Select):
-        found = _judge_sort(select, query)
-        if found is not None:
+        evidence = _judge_sort(select, query)
+        if evidence is not None:
             ties = read_ties(inspection)
             is_tied = ties is not None and bool(ties.cut_runs())
-            return [] if is_tied else [Finding("latent_tie", found)]
+            return [] if is_tied else [Finding("latent_tie", evidence)]
     return []
 
 
@@ -133,8 +133,8 @@ def _returns_any(select: exp.Select, source: Source, query: Query) -> bool:
     if any(expression.is_star for expression in select.expressions):
         return True
     columns = (c for expression in select.expressions for c in expression.find_all(exp.Column))
-    found = map(query.resolve, columns)
-    return any(resolution is not None and resolution.source is source for resolution in found)
+    resolved = map(query.resolve, columns)
+    return any(resolution is not None and resolution.source is source for resolution in resolved)
 
 
 def _find_repeating(
@@ -262,10 +262,12 @@ def find_bare_column(inspection: Inspection) -> list[Finding]:
 
 
 def _find_other_answer(inspection: Inspection) -> list[Row] | None:
-    found = inspection.once(execute_on_copy)
-    if found is None or _is_same(inspection, found[1], ordered=is_order_certain(inspection)):
+    execution = inspection.once(execute_on_copy)
+    if execution is None:
         return None
-    return found[1]
+    _, rows = execution
+    is_same = _is_same(inspection, rows, ordered=is_order_certain(inspection))
+    return None if is_same else rows
 
 
 def _is_same(inspection: Inspection, rows: list[Row], *, ordered: bool) -> bool:
@@ -357,17 +359,17 @@ def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, st
 
 def _list_extremes(inspection: Inspection) -> list[_Extreme]:
     """The first terms of ORDER BY ... LIMIT, and each min and max that stands in no ORDER BY."""
-    found = []
+    extremes = []
     for order in inspection.scopes.nodes.find_all(exp.Order):
         query, term = order.parent, order.expressions[0]
         if isinstance(query, exp.Query) and query.args.get("limit") is not None:
             pole = MOST if term.args.get("desc") else LEAST
-            found.append(_read_extreme(f"ORDER BY {to_sql(term)}", term, pole, inspection))
+            extremes.append(_read_extreme(f"ORDER BY {to_sql(term)}", term, pole, inspection))
     for node in inspection.scopes.nodes.find_all(exp.Min, exp.Max):
         if not node.expressions and node.find_ancestor(exp.Order) is None:
             pole = LEAST if isinstance(node, exp.Min) else MOST
-            found.append(_read_extreme(to_sql(node), node, pole, inspection))
-    return found
+            extremes.append(_read_extreme(to_sql(node), node, pole, inspection))
+    return extremes
 
 
 def _read_extreme(text: str, node: exp.Expr, pole: str, inspection: Inspection) -> _Extreme:
@@ -376,12 +378,12 @@ def _read_extreme(text: str, node: exp.Expr, pole: str, inspection: Inspection) 
     expression = node.this
     columns = list(expression.find_all(exp.Column))
     names = tuple(column.name.lower() for column in columns)
-    found = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
+    resolution = inspection.scopes.resolve(columns[0]) if len(columns) == 1 else None
     measure = None
-    if found is not None and found.column is not None:
-        names = (found.column.name.lower(),)
+    if resolution is not None and resolution.column is not None:
+        names = (resolution.column.name.lower(),)
         if expression.find(exp.Count, exp.Binary) is None:
-            measure = read_measure(found.column.name, found.column.type)
+            measure = read_measure(resolution.column.name, resolution.column.type)
     return _Extreme(text, node, pole, measure, names, isinstance(expression.unnest(), exp.Column))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.base.records import Finding
-from answerkey.english.asked import MOST_WORDS, find_asked_words
+from answerkey.english.asked import MAX_QUESTION_WORDS, find_asked_words
 from answerkey.english.columns import (
     is_named,
     is_start_of,
@@ -93,17 +93,17 @@ class Projection:
         }
         select = first_select(inspection.tree)
         outputs = select.expressions if select is not None else []
-        has_star = any(one.is_star and not isinstance(one, exp.Count) for one in outputs)
-        self.selected = [] if has_star else [_read_selected(one, query) for one in outputs]
+        has_star = any(output.is_star and not isinstance(output, exp.Count) for output in outputs)
+        self.selected = [] if has_star else [_read_selected(output, query) for output in outputs]
 
 
 def _list_tables(query: Query) -> list[Table]:
-    found: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     for node in query.scopes.nodes.find_all(exp.Table):
         table = query.schema.find_table(node.name)
         if table is not None and find_cte(node, node.name) is None:
-            found[table.name] = table
-    return [found[name] for name in sorted(found)]
+            tables[table.name] = table
+    return [tables[name] for name in sorted(tables)]
 
 
 def _read_selected(expression: exp.Expr, query: Query) -> Selected:
@@ -130,7 +130,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     similar_column: it selects acc_type where the question says balance, and there is acc_bal.
     """
     projection = inspection.once(Projection)
-    if not projection.selected or len(question.words) > MOST_WORDS:
+    if not projection.selected or len(question.words) > MAX_QUESTION_WORDS:
         return []
     evidence = (
         _find_other_aggregate(projection, question)
@@ -196,10 +196,10 @@ def _write_columns(
     if column is None or len(projection.selected) != len(select.expressions):
         return None
     texts = [selected.text for selected in projection.selected]
-    repeated = [place for place, text in enumerate(texts) if texts.index(text) < place]
+    repeated = [index for index, text in enumerate(texts) if texts.index(text) < index]
     unasked = repeated or [
-        place
-        for place, selected in enumerate(projection.selected)
+        index
+        for index, selected in enumerate(projection.selected)
         if not _is_named(selected, column, question)
     ]
     written = [selected.node.copy() for selected in projection.selected]
@@ -212,7 +212,7 @@ def _write_columns(
         if not has_one_value and not is_beside:
             return None  # in a group
         written[unasked[0]] = column.write()
-    elif unasked or not has_one_value or any(one.aggregate for one in projection.selected):
+    elif unasked or not has_one_value or {s.aggregate for s in projection.selected} != {""}:
         return None
     else:
         written.append(column.write())
@@ -233,7 +233,7 @@ def _is_named(selected: Selected, other: DirectColumn, question: Question) -> bo
     shared = {word.stem for word in split_name(other.column.name)} | _GENERAL
     table_words = split_name(selected.table.name)
     words = list_own_words(selected.table.name, selected.column.name)
-    rest = [word for word in words if not any(is_start_of(word, one) for one in table_words)]
+    rest = [word for word in words if not any(is_start_of(word, other) for other in table_words)]
     own = [word for word in rest if word.stem not in shared] or rest or words
     of_table = {word.stem for word in table_words}
     said = [word for word in question.said_words if word.stem not in of_table]
@@ -243,12 +243,12 @@ def _is_named(selected: Selected, other: DirectColumn, question: Question) -> bo
 def _write_row_of_extreme(select: exp.Select, projection: Projection) -> str | None:
     """`SELECT pier, max(length) FROM pier` -> `SELECT pier FROM pier ORDER BY length DESC LIMIT 1`;
     in groups, where SQLite shows the columns of the row that has the extreme, without that."""
-    plain = [one for one in projection.selected if not one.aggregate]
-    extremes = [one.node.unalias() for one in projection.selected if one.aggregate]
+    plain = [selected for selected in projection.selected if not selected.aggregate]
+    extremes = [selected.node.unalias() for selected in projection.selected if selected.aggregate]
     if len(extremes) != 1 or len(projection.selected) != len(select.expressions):
         return None
     call = extremes[0]
-    outputs = [one.node.copy() for one in plain]
+    outputs = [selected.node.copy() for selected in plain]
     if not isinstance(call, exp.Min | exp.Max):
         return None
     if select.args.get("group"):
@@ -283,8 +283,8 @@ def _find_other_aggregate(projection: Projection, question: Question) -> dict[st
         return {"kind": "count_not_asked"}
     is_whole = not (query.args.get("order") or query.args.get("limit"))
     returns_each_group = isinstance(query, exp.Select) and query.args.get("group") and is_whole
-    is_aggregate = all(one.aggregate not in ("", "computed") for one in projection.selected)
-    if returns_each_group and is_aggregate and not _EACH & words:
+    aggregates = {selected.aggregate for selected in projection.selected}
+    if returns_each_group and aggregates.isdisjoint(("", "computed")) and not _EACH & words:
         return {"kind": "value_per_group"}
     if _has_unasked_extreme(projection, question):
         return {"kind": "unasked_extreme"}
@@ -300,12 +300,12 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
     asked = find_asked_words(question)
     if not asked or any(word.text == "how" for word in question.words):
         return False  # "how old is the youngest" asks for an age
-    places = [place for place, word in enumerate(question.words) if word.text in _EXTREMES]
-    if not places or not asked.isdisjoint(places):
+    extreme_words = [index for index, word in enumerate(question.words) if word.text in _EXTREMES]
+    if not extreme_words or not asked.isdisjoint(extreme_words):
         return False
-    words = [question.words[place] for place in asked]
-    plain = [one.column for one in projection.selected if not one.aggregate]
-    extremes = [one.column for one in projection.selected if one.aggregate]
+    words = [question.words[index] for index in asked]
+    plain = [selected.column for selected in projection.selected if not selected.aggregate]
+    extremes = [selected.column for selected in projection.selected if selected.aggregate]
     # "the name and the price of the cheapest" asks for the extreme, unless that is shown twice
     return not any(
         column is not None and column not in plain and is_named(split_name(column.name), words)
@@ -316,8 +316,8 @@ def _has_unasked_extreme(projection: Projection, question: Question) -> bool:
 def _find_missing(projection: Projection, question: Question) -> dict[str, Any] | None:
     for mention in find_mentions(question, projection.tables):
         is_followed = (mention.table.name, mention.column.name) in projection.joined
-        is_missing = mention.is_asked and not is_followed
-        if is_missing and not any(_covers(one, mention, question) for one in projection.selected):
+        is_covered = any(_covers(shown, mention, question) for shown in projection.selected)
+        if mention.is_asked and not is_followed and not is_covered:
             return {"kind": "missing_column"} | mention.show()
     return None
 
@@ -367,9 +367,9 @@ def _find_similar_column(projection: Projection, question: Question) -> dict[str
 def _is_asked(word: Word, question: Question) -> bool:
     """Whether a word of a name is asked for; where nothing says what is, whether it is said, but
     not the first of "the oldest first"."""
-    asked = [question.words[place] for place in sorted(find_asked_words(question))]
+    asked = [question.words[index] for index in sorted(find_asked_words(question))]
     said = asked or [word for word in question.words if word.text not in ("first", "last")]
-    return any(word.stem == one.stem or is_start_of(word, one) for one in said)
+    return any(word.stem == other.stem or is_start_of(word, other) for other in said)
 
 
 # Mentions: the columns that a question names plainly, by the words of their names.
@@ -403,12 +403,13 @@ _OF = word_set("amount amounts date dates value type rate level time times size 
 
 
 class Mention(NamedTuple):
-    """A column, the words that name it and their places, and whether it is asked for there."""
+    """A column, the words that name it and their indexes in the question, and whether it is asked
+    for there."""
 
     table: Table
     column: Column
     words: list[Word]
-    places: tuple[int, ...]
+    indexes: tuple[int, ...]
     is_asked: bool
 
     def show(self) -> dict[str, str]:
@@ -421,56 +422,60 @@ def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
     """The columns of these tables that a question names; `name` in "first name" is not named where
     another column is a first name."""
     words, asked = question.words, find_asked_words(question)
-    places_of: dict[str, list[int]] = {}
-    for place, word in enumerate(words):
+    indexes_of: dict[str, list[int]] = {}
+    for index, word in enumerate(words):
         if question.plain_text[word.start] != " ":  # in no quotation marks
-            places_of.setdefault(word.stem, []).append(place)
-    found = []
+            indexes_of.setdefault(word.stem, []).append(index)
+    mentions = []
     for table in tables:
         for column in table.columns:
-            for places in _find_places(question, table, column, places_of):
-                after = [word.text for word in words[places[-1] + 1 : places[-1] + 2]]
+            for indexes in _find_phrases(question, table, column, indexes_of):
+                first, last = indexes[0], indexes[-1]
+                after = [word.text for word in words[last + 1 : last + 2]]
                 has_value = after in (["is"], ["are"], ["was"])  # whose rank is 2
-                is_asked = places[-1] in asked and not has_value and not _is_state(words, places[0])
-                named_by = [words[place] for place in places]
-                found.append(Mention(table, column, named_by, places, is_asked))
+                is_state = has_value or _is_state(words, first)
+                named_by = [words[index] for index in indexes]
+                is_asked = last in asked and not is_state
+                mentions.append(Mention(table, column, named_by, indexes, is_asked))
     return [
         mention
-        for mention in found
-        if not any(set(mention.places) < set(other.places) for other in found)
+        for mention in mentions
+        if not any(set(mention.indexes) < set(other.indexes) for other in mentions)
     ]
 
 
-def _is_state(words: list[Word], place: int) -> bool:
+def _is_state(words: list[Word], word_index: int) -> bool:
     """Whether a word says how those are that are asked for: "who is married"."""
-    before = [word.text for word in words[max(0, place - _WORDS_OF_CHOICE) : place]]
+    before = [word.text for word in words[max(0, word_index - _WORDS_OF_CHOICE) : word_index]]
     return before[-1:] in (["is"], ["are"], ["was"], ["were"]) and bool(_CHOICE & set(before))
 
 
-def _find_places(
-    question: Question, table: Table, column: Column, places_of: dict[str, list[int]]
+def _find_phrases(
+    question: Question, table: Table, column: Column, indexes_of: dict[str, list[int]]
 ) -> Iterator[tuple[int, ...]]:
+    """The indexes of the words of each phrase that names a column."""
     words = split_name(column.name)
     own = {word.stem for word in list_own_words(table.name, column.name)}
-    for last in places_of.get(words[-1].stem, ()) if own else ():
+    for last in indexes_of.get(words[-1].stem, ()) if own else ():
         text = question.words[last].text
         is_of = "of" in [word.text for word in question.words[last + 1 : last + 2]]
         if text == "named" or (len(words) == 1 and text in _MEASURES):
             continue
         if len(words) == 1 and text in _OF and is_of:
             continue  # "date of birth" names a birthday
-        places = [last]
+        indexes = [last]
         for word in reversed(words[:-1]):
             farthest = _FARTHEST if word.stem in own else 1
-            near = [p for p in places_of.get(word.stem, ()) if places[0] - farthest <= p < last]
-            is_beside = near and near[-1] >= places[0] - 1
+            said = indexes_of.get(word.stem, ())
+            near = [index for index in said if indexes[0] - farthest <= index < last]
+            is_beside = near and near[-1] >= indexes[0] - 1
             if near and (is_beside or _is_one_list(question, near[-1], last)):
-                places = sorted({*places, near[-1]})
+                indexes = sorted({*indexes, near[-1]})
             elif word.stem in own:
                 break  # a word that tells the column from others is not said
         else:
-            if _stands_alone(question, places[0], last):
-                yield tuple(places)
+            if _stands_alone(question, indexes[0], last):
+                yield tuple(indexes)
 
 
 def _is_one_list(question: Question, first: int, last: int) -> bool:
@@ -506,7 +511,7 @@ def find_distinct_missing(inspection: Inspection, question: Question) -> list[Fi
     tree = inspection.tree
     if not isinstance(tree, exp.Select) or tree.args.get("distinct"):
         return []
-    if len(question.words) > MOST_WORDS:
+    if len(question.words) > MAX_QUESTION_WORDS:
         return []
     asked = _find_different(question)
     if asked is not None:
@@ -519,8 +524,8 @@ def find_distinct_missing(inspection: Inspection, question: Question) -> list[Fi
 def _find_different(question: Question) -> str | None:
     """The word that asks for different values: not that of `different from`."""
     words = [word.text for word in question.words] + [""]
-    for place, word in enumerate(words):
-        if word in _DIFFERENT and words[place + 1] not in ("from", "than", "to"):
+    for word_index, word in enumerate(words):
+        if word in _DIFFERENT and words[word_index + 1] not in ("from", "than", "to"):
             return word
     return None
 
@@ -538,7 +543,7 @@ def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
     if rows is None or rows == inspection.rows:
         return None
     counted, distinct = (
-        [row[0] for row in found[:_VALUES_SHOWN]] for found in (inspection.rows, rows)
+        [row[0] for row in answer[:_VALUES_SHOWN]] for answer in (inspection.rows, rows)
     )
     evidence = {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
     return with_repair(evidence, to_sql(changed))
@@ -553,7 +558,7 @@ def _find_rows_counted(projection: Projection, question: Question) -> dict[str, 
         return None
     for mention in find_mentions(question, projection.tables):
         table, column = mention.table, mention.column.name
-        before = question.words[max(0, mention.places[0] - 3) : mention.places[0]]
+        before = question.words[max(0, mention.indexes[0] - 3) : mention.indexes[0]]
         is_counted = " ".join(word.text for word in before).endswith(_COUNTED)
         is_key = any(column in key for key in table.unique_keys)
         if is_counted and not is_key and (table.name, column) not in projection.used:

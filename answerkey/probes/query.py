@@ -59,10 +59,10 @@ class Query:
     def base_column(self, expression: exp.Expr) -> tuple[Table, Column] | None:
         """The column of a table that an expression is, as it stands, also by way of a subquery;
         None for anything else."""
-        found = self.resolve(expression)
-        if found is None or found.table is None or found.column is None:
+        resolution = self.resolve(expression)
+        if resolution is None or resolution.table is None or resolution.column is None:
             return None
-        return found.table, found.column
+        return resolution.table, resolution.column
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

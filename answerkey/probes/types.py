@@ -38,7 +38,7 @@ _SORTABLE_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _LAST_MONTH = 12
 _DATE_WIDTH = len("2019-12-31")
-_MOST_DATES = 20_000
+_MAX_DATES = 20_000
 _VALUES_READ = 20
 _VALUES_SHOWN = 3
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
@@ -46,7 +46,7 @@ _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCI
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
 _ENOUGH_NUMBERS = 0.9
-_MOST_VALUES = 2000
+_MAX_COLUMN_VALUES = 2000
 _TEXTS = (
     *(exp.TimeToStr, exp.Date, exp.Substring, exp.Lower, exp.Upper),
     *(exp.Trim, exp.Replace, exp.DPipe),
@@ -135,8 +135,8 @@ class _DateForm(NamedTuple):
         written = {}
         for part, text in zip(self.parts.split(), (name, rest), strict=True):
             number = f"CAST({text} AS INTEGER)"  # the digits at its start
-            place = f"instr('{_MONTHS}', lower(substr({text}, 1, 3)))"
-            written[part] = f"({place} + 2) / 3" if part == "name" else number
+            letter = f"instr('{_MONTHS}', lower(substr({text}, 1, 3)))"
+            written[part] = f"({letter} + 2) / 3" if part == "name" else number
         month = written.get("month") or written["name"]
         return f"printf('%s-%02d-%02d', substr({name}, -4), {month}, {written['day']})"
 
@@ -162,7 +162,7 @@ def _find_date_form(values: list[Value]) -> _DateForm | None:
             continue
         form = parts
         if parts == "day month":
-            highest = [max(int(match[place]) for match in matches) for place in (1, 3)]
+            highest = [max(int(match[group]) for match in matches) for group in (1, 3)]
             if (highest[0] > _LAST_MONTH) is (highest[1] > _LAST_MONTH):
                 return None
             form = parts if highest[0] > _LAST_MONTH else "month day"
@@ -172,27 +172,30 @@ def _find_date_form(values: list[Value]) -> _DateForm | None:
 
 def _order_dates(inspection: Inspection, query: Query, table: Table, column: Column) -> str | None:
     """The query with each order of this column by year, month and day."""
-    form = _find_date_form(_read_values(query, table, column, most=_MOST_DATES))
+    form = _find_date_form(_read_values(query, table, column, most=_MAX_DATES))
     if form is None:
         return None
-    ordered = [one for one in _list_ordered(query)
-               if query.base_column(one.expression) == (table, column)]  # fmt: skip
+    ordered = [
+        order
+        for order in _list_ordered(query)
+        if query.base_column(order.expression) == (table, column)
+    ]
     twins = copy_nodes(inspection.tree)
     done = set()
-    for one in ordered:
-        if one.compared_with is not None:
-            text = read_text(one.compared_with, query.scopes)
+    for order in ordered:
+        if order.compared_with is not None:
+            text = read_text(order.compared_with, query.scopes)
             sortable = form.read(text) if text is not None else None
             if sortable is not None:
-                twins[id(one.compared_with)].replace(exp.Literal.string(sortable))
+                twins[id(order.compared_with)].replace(exp.Literal.string(sortable))
             elif text is None or not _SORTABLE_DATE.fullmatch(text):
                 return None
-        if id(one.expression) in done:
+        if id(order.expression) in done:
             continue  # BETWEEN is two comparisons
-        done.add(id(one.expression))
-        twin = twins[id(one.expression)]
+        done.add(id(order.expression))
+        twin = twins[id(order.expression)]
         date = form.write(to_sql(twin))
-        if one.kind == "extreme":
+        if order.kind == "extreme":
             extreme = twin.find_ancestor(exp.Min, exp.Max)
             _replace_extreme(extreme, date, _DATE_WIDTH, to_sql(twin))
         else:
@@ -296,7 +299,7 @@ def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
     name = quote_name(column.name)
     rows = query.ask(
         f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
-        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MOST_VALUES}"
+        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MAX_COLUMN_VALUES}"
     )
     texts = [text for (text,) in rows or () if isinstance(text, str)]
     return sum(map(looks_like_number, texts)) / len(texts) if texts else 0.0

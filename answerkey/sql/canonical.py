@@ -218,9 +218,9 @@ def write_template(tree: exp.Expr) -> str:
     nodes = list(tree.walk())
     _blank(nodes)
     with suppress(*NO_FORM):
-        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order")))
+        _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order")))
         # What these do not name is told apart by the conditions, which have an order now.
-        _sort_by_place(tree, _list_names(tree, ("expressions", "group", "order", "where")))
+        _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order", "where")))
     return number_names(write_sql(tree))
 
 
@@ -258,12 +258,12 @@ def _list_names(tree: exp.Expr, clauses: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def _sort_by_place(tree: exp.Expr, names: list[str]) -> None:
-    """Sort by shape and by the places of these names, and only among equals by name."""
-    places = {name: f"{place:03}" for place, name in enumerate(names)}
+def _sort_by_rank(tree: exp.Expr, names: list[str]) -> None:
+    """Sort by shape and by the ranks of these names, and only among equals by name."""
+    ranks = {name: f"{rank:03}" for rank, name in enumerate(names)}
 
     def key(text: str) -> tuple[str, str]:
-        return _NAME.sub(lambda match: places.get(match[0], "~"), text), text
+        return _NAME.sub(lambda match: ranks.get(match[0], "~"), text), text
 
     sort_query(list(tree.walk()), key, may_mirror=True)
 

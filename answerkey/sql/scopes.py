@@ -116,7 +116,9 @@ class Resolution:
         return self.source is None
 
 
-Place = tuple[Source, str]  # a member of FROM, and the folded name of a column of its table
+# A column of a member of FROM: the member, and the folded name of its column. A column of a table
+# that stands twice in FROM has two places, which may have other values in one row.
+Place = tuple[Source, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
