@@ -25,25 +25,29 @@ from answerkey.base.records import (
     read_jsonl,
 )
 from answerkey.base.stage import run_stage
-from answerkey.probes.audit import audit_task, read_meanings, report_nothing
+from answerkey.probes.audit import (
+    AuditReport,
+    Context,
+    Query,
+    audit_task,
+    read_meanings,
+    report_nothing,
+)
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import DatabaseWork, Outcome, QueryRun, read_shards
+from answerkey.shards.runs import DatabaseWork, QueryRun, read_shards
 from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
+from answerkey.sqlite.schema import SchemaFile, decode_schema
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion
 
-Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
-Context = tuple[Schema, Limits, Thresholds, dict[str, str]]
-
 
 def plan_works(
     limits: Limits, thresholds: Thresholds, *, databases_url: str | None
-) -> Iterator[DatabaseWork[Query, Context, Outcome]]:
+) -> Iterator[DatabaseWork[Query, Context, AuditReport]]:
     """Each database with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
@@ -75,7 +79,7 @@ def main(params: Params) -> None:
     execution = params.execution
     overdue = report_nothing(f"more than {limits.max_seconds} seconds")
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
-    run = QueryRun(AUDIT, audit_task, overdue)
+    run = QueryRun[Query, Context, AuditReport](AUDIT, audit_task, overdue)
     databases = len(read_database_hashes(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
     flags = (flag for record in read_shards(AUDIT, run.names) for flag in record["flags"])

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from sqlglot.errors import SqlglotError
 
 from answerkey.alternatives.readings import list_readings
-from answerkey.alternatives.repairs import Gold, Tried, try_alternatives
+from answerkey.alternatives.repairs import Gold, Repair, Tried, try_alternatives
 from answerkey.alternatives.trees import Change
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
@@ -20,11 +20,11 @@ from answerkey.order.row_order import Segment, find_row_order
 from answerkey.probes import answers, groups, joins, literals, negation, order, projection, types
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
-from answerkey.shards.runs import Outcome, Task
+from answerkey.shards.runs import QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import answer_rows, has_choice, read_order
 from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 
 # These look at a query and its answer, once for all questions that have them.
@@ -47,8 +47,10 @@ QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
     *projection.QUESTION_PROBES,
 )
 
-
 _TOO_DEEP = "nested too deeply to be audited"
+
+Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
+Context = tuple[Schema, Limits, Thresholds, dict[str, str]]  # the last: what columns mean
 
 
 class QueryAudit(NamedTuple):
@@ -64,6 +66,22 @@ class QueryAudit(NamedTuple):
     findings: list[Finding]
     order_matters: bool = False
     accepted_rows: Sequence[Segment] | None = None
+
+
+class AuditReport(TypedDict):
+    """The audit of one question of a query, as its shard holds it.
+
+    flags: {code, evidence} of each finding, those of the query first.
+    order_matters, accepted_rows: as in QueryAudit.
+    repairs: the queries that the question may ask for more likely, and what they answer.
+    readings: the rule and the SQL of each reading of the question that has gold's answer.
+    """
+
+    flags: list[dict[str, Any]]
+    order_matters: bool
+    accepted_rows: Sequence[Segment] | None
+    repairs: list[Repair]
+    readings: list[Change]
 
 
 def audit_query(
@@ -93,10 +111,8 @@ def audit_query(
         return give_up(_TOO_DEEP)
 
 
-def report_question(audit: QueryAudit, question: Question, real: Executions) -> dict[str, Any]:
-    """Return the audit of one question of a query, as its shard holds it: `flags`, a list of {code,
-    evidence}, with those of the query, its `order_matters` and `accepted_rows`, its `repairs`, and
-    `readings`: [rule, SQL] of those of the question that have gold's answer.
+def report_question(audit: QueryAudit, question: Question, real: Executions) -> AuditReport:
+    """Return the audit of one question of a query.
 
     real: the question's database, where alternatives are tried.
     """
@@ -123,13 +139,13 @@ def _read(inspection: Inspection, question: Question, real: Executions, sql: str
     return list_readings(tree, inspection.schema, text, real.find_rows)
 
 
-def report_nothing(why: str) -> dict[str, Any]:
+def report_nothing(why: str) -> AuditReport:
     """The report of a question whose query the probes could not look at."""
     audit = give_up(why)
     return _make_report(audit, Tried(audit.findings, [], []))
 
 
-def _make_report(audit: QueryAudit, tried: Tried) -> dict[str, Any]:
+def _make_report(audit: QueryAudit, tried: Tried) -> AuditReport:
     return {
         "flags": encode_findings(tried.findings),
         "order_matters": audit.order_matters,
@@ -144,9 +160,9 @@ def give_up(why: str) -> QueryAudit:
     return QueryAudit(None, [Finding("not_reproducible", {"second_run": why})])
 
 
-def audit_task(task: Task) -> list[Outcome]:
-    """One report a query: gold SQL, its recorded answer as JSON text, and the question's text and
-    evidence. Gold SQL that stands beside itself, for other questions, is looked at once."""
+def audit_task(task: QueryTask[Query, Context]) -> list[AuditReport]:
+    """One report a query. Gold SQL that stands beside itself, for other questions, is looked at
+    once."""
     schema, limits, thresholds, meanings = task.context
     path = local_path(task.find_executed())
     with GuardedDatabase(path, limits) as database, ReorderedCopy(path, limits) as copy:
@@ -159,7 +175,7 @@ def audit_task(task: Task) -> list[Outcome]:
 
         real = Executions(database)
 
-        def report(query: tuple[str, str, str, str | None]) -> Outcome:
+        def report(query: Query) -> AuditReport:
             gold_sql, answer, text, evidence = query
             question = Question(text, evidence, meanings)
             return report_question(audit(gold_sql, answer), question, real)

@@ -187,10 +187,6 @@ class QueryTask(NamedTuple, Generic[Query, Context]):
         return outcomes
 
 
-Outcome = dict[str, Any]  # of an audit
-Task = QueryTask[Any, Any]
-
-
 @dataclass(slots=True)
 class _Pending(Generic[Query, Context, Result]):
     work: DatabaseWork[Query, Context, Result]
