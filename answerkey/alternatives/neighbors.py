@@ -94,7 +94,8 @@ _AGGREGATES = (exp.Avg, exp.Max, exp.Min, exp.Sum)
 
 def _mutate_functions(scopes: Scopes) -> Steps:
     """aggregate_function: `max(a)` -> `AVG(a)`, `MIN(a)`, `SUM(a)`; extreme_value: `SELECT a FROM t
-    GROUP BY a ORDER BY count(*) DESC LIMIT 1` -> `SELECT MAX(a) FROM t`, `SELECT MIN(a) FROM t`.
+    GROUP BY a ORDER BY count(*) DESC LIMIT 1` -> `SELECT MAX(a) FROM t`, `SELECT MIN(a) FROM t`,
+    and so of `SELECT a FROM t ORDER BY b LIMIT 1`.
 
     Where the real rows have one value, all of these are the value; and of two, one is the greatest
     and the least, and the most common one, too.
@@ -108,13 +109,23 @@ def _mutate_functions(scopes: Scopes) -> Steps:
                 with replaced(node, kind(this=node.this.copy())):
                     yield "aggregate_function"
     for select in scopes.nodes.find_all(exp.Select):
-        if len(select.expressions) == 1 and _is_of_the_most(select):
+        if len(select.expressions) == 1 and (_is_of_the_most(select) or _is_of_the_first(select)):
             shown = select.expressions[0].unalias()
             for extreme in (exp.Max, exp.Min):
                 column_of = [extreme(this=shown.copy())]
                 gone = dict.fromkeys(("group", "having", "order", "limit"))
                 with changed(select, expressions=column_of, **gone):
                     yield "extreme_value"
+
+
+def _is_of_the_first(select: exp.Select) -> bool:
+    """Whether a SELECT shows a column of the row that is the first by another one."""
+    order, limit = select.args.get("order"), select.args.get("limit")
+    if select.args.get("group") is not None or order is None or limit is None:
+        return False
+    shown, key = select.expressions[0].unalias(), order.expressions[0].this
+    is_other = isinstance(key, exp.Column) and to_sql(key).lower() != to_sql(shown).lower()
+    return isinstance(shown, exp.Column) and is_other and read_integer(limit.expression) == 1
 
 
 def _is_of_the_most(select: exp.Select) -> bool:

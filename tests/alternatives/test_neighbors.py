@@ -189,6 +189,12 @@ LISTED = [
         [],
     ),
     (
+        "SELECT code FROM ship ORDER BY tons LIMIT 1",
+        "extreme_value",
+        ["SELECT MAX(code) FROM ship", "SELECT MIN(code) FROM ship"],
+    ),
+    ("SELECT tons FROM ship ORDER BY tons LIMIT 1", "extreme_value", []),
+    (
         "SELECT code FROM ship GROUP BY code ORDER BY count(*) DESC LIMIT 2",
         "extreme_value",
         [],
