@@ -39,11 +39,12 @@ def read_stated_counts(scopes: Scopes, question_text: str) -> Steps:
             continue
         for formula in formulas:
             for column in _find_columns(formula, scope):
-                counted: exp.Expr = column.write()
-                if formula.is_distinct:
-                    counted = exp.Distinct(expressions=[counted])
-                with replaced(count, exp.Count(this=counted)):
-                    yield "stated_count"
+                values: list[exp.Expr] = [exp.Distinct(expressions=[column.write()])]
+                if not formula.is_distinct:  # a formula seldom says that equal ones are one
+                    values.append(column.write())
+                for counted in values:
+                    with replaced(count, exp.Count(this=counted)):
+                        yield "stated_count"
 
 
 def read_stated_order(scopes: Scopes, question_text: str) -> Steps:
