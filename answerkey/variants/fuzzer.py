@@ -29,7 +29,7 @@ from answerkey.variants.draft import (
 from answerkey.variants.keys import KeyFacts, find_key_facts
 from answerkey.variants.rows import Rows, open_empty
 
-_NAMESAKES = 3
+_GREATEST_GROUP = _NAMESAKES = 3
 _FEW = 4  # values of a skewed column
 
 # A new row of a table, given those that were made for the same place among the rows of a query.
@@ -234,9 +234,10 @@ def plant_conditions(draft: Draft) -> None:
                 if all(len(draft.rows[name]) < most[name] for name in planted.tables):
                     is_alike = draft.random.random() < 0.5
                     make = partial(_copy_row, is_alike=is_alike)
-                    if is_whole and planted.is_ranked:  # a group, and a smaller one
-                        size = max(2, planted.group_size)
+                    if is_whole and planted.is_ranked:  # a group, and smaller ones
+                        size = max(_GREATEST_GROUP, planted.group_size)
                         plant_rows(draft, planted._replace(group_size=size), met, make)
+                        plant_rows(draft, planted, met, make)
                     plant_rows(draft, planted, met, make)
 
 

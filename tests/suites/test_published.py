@@ -21,8 +21,8 @@ from answerkey.suites.records import SuiteRecord
 from tests.suites.asked import ask
 from tests.suites.published import WORLDS, World
 
-# Half of the molecules with nitrogen are carcinogenic in few variants.
-LIVES = {"chemistry": 1}
+# That the most common value is not the greatest one, or the least, is so in few variants.
+LIVES = {"chemistry": 1, "football": 1}
 
 
 def store(world: World, path: Path) -> Path:
