@@ -324,9 +324,9 @@ class _Known:
             # of a sample, not all rows of a parent may have been read
             share = 1 if self.tables[reference.table].is_whole else _OF_SAMPLE
             is_rule = counts.total() >= MANY and counts[most] >= share * counts.total()
-            if family is not None and is_rule and most > 1:
-                if family.children == most * family.referred:
-                    yield reference, most
+            is_each = family is not None and family.children == most * family.referred
+            if is_rule and is_each and most > 1:
+                yield reference, most
 
     def list_served(self) -> Iterator[Reference]:
         """Each atom has a bond. That each of ten shops has one of a thousand sales is chance."""
