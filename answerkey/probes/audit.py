@@ -17,7 +17,17 @@ from answerkey.base.records import Finding, decode_json, encode_findings, read_j
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import Segment, find_row_order
-from answerkey.probes import answers, groups, joins, literals, negation, order, projection, types
+from answerkey.probes import (
+    answers,
+    groups,
+    joins,
+    literals,
+    negation,
+    order,
+    projection,
+    types,
+    zero_counts,
+)
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import QueryTask
@@ -41,6 +51,7 @@ PROBES: tuple[Callable[[Inspection], list[Finding]], ...] = (
 QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
     *groups.QUESTION_PROBES,
     *joins.QUESTION_PROBES,
+    *zero_counts.QUESTION_PROBES,
     *literals.QUESTION_PROBES,
     *negation.QUESTION_PROBES,
     *order.QUESTION_PROBES,

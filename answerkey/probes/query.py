@@ -64,6 +64,12 @@ class Query:
             return None
         return resolution.table, resolution.column
 
+    def list_sources(self, node: exp.Expr) -> set[Source | None]:
+        """The members of FROM whose columns an expression names; None for what is no column of a
+        table."""
+        columns = map(self.scopes.find_direct, node.find_all(exp.Column))
+        return {column.source if column is not None else None for column in columns}
+
     @cached_property
     def comparisons(self) -> list[Comparison]:
         """All comparisons of the query, those of its subqueries included."""

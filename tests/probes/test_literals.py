@@ -2,7 +2,11 @@
 
 import pytest
 
-from answerkey.probes.literals import find_literal_not_in_column, find_literal_not_in_question
+from answerkey.probes.literals import (
+    find_comparison_mismatch,
+    find_literal_not_in_column,
+    find_literal_not_in_question,
+)
 from tests.shared.probe_world import ProbeWorld
 
 PORTS = ("Alda", "Bree", "Cove", "Dune", "Eyre", "Fonn", "Gull", "Hove", "Inch", "Jura")
@@ -87,3 +91,107 @@ def test_evidence_gives_a_value(world):
     sql = "SELECT name FROM ship WHERE weight > 1000"
     text, evidence = "Which ships are heavy?", "heavy means weight > 1000"
     assert world.ask(find_literal_not_in_question, text, sql, evidence=evidence) is None
+
+
+def _ships(condition: str) -> str:
+    return f"SELECT name FROM ship WHERE {condition}"
+
+
+OTHERWISE = [
+    ("Ships with at least 5 crew.", _ships("crew > 5")),
+    ("Ships with more than 5 crew.", _ships("5 <= crew")),
+    ("Ships with no more than 1,000 tons.", _ships("gross_tonnage < 1000")),
+    ("Ships of crews over 3 and under 9.", _ships("crew BETWEEN 3 AND 9")),
+    ("Homes of two or more ships.",
+     "SELECT home FROM ship GROUP BY home HAVING count(*) > 2"),
+    ("Ships with less than 5 crew.", _ships("crew > 5")),
+    ("Ships with at least 5 crew.", _ships("crew <= 5")),
+]  # fmt: skip
+AS_ASKED = [
+    ("Ships with at least 5 crew.", _ships("crew >= 5")),
+    ("Ships ranked above 2.", _ships("rank < 2")),
+    ("Ships with 5 crew.", _ships("crew > 5")),  # another probe reads values
+    ("Ships that do not have more than 5 crew.", _ships("crew <= 5")),
+    ("Ships with more than 5 crew.",
+     "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE crew <= 5"),
+    ("Ships between 10 and 25 years.", _ships("age BETWEEN 10 AND 25")),
+    ("Ships of on and above 5 crew.", _ships("crew >= 5")),
+    ("Ships called 'over 5' with 5 or less crew.", _ships("crew <= 5")),
+    ("Ships of No.5 or more.", _ships("crew > 5")),
+    ("Visits between 2010 and 2011, year by year.",
+     "SELECT sum(day LIKE '2010%'), sum(day LIKE '2011%') FROM visit"),
+    ("Ports with at least 5 berths.", "SELECT name FROM port WHERE berths = 5"),  # a code?
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "sql"), OTHERWISE)
+def test_comparison_that_is_not_asked_for_is_found(harbour, text, sql):
+    assert harbour.ask(find_comparison_mismatch, text, sql) is not None
+
+
+@pytest.mark.parametrize(("text", "sql"), AS_ASKED)
+def test_comparison_that_is_asked_for_is_no_finding(harbour, text, sql):
+    assert harbour.ask(find_comparison_mismatch, text, sql) is None
+
+
+def test_evidence_of_the_corpus_decides_a_comparison(harbour):
+    text, sql = "Ships with over 5 crew.", _ships("crew >= 5")
+    assert harbour.ask(find_comparison_mismatch, text, sql, evidence="over 5: crew >= 5") is None
+
+
+def test_long_question_is_read_in_time(harbour):
+    text = "more than 5 " * 100_000
+    assert harbour.ask(find_comparison_mismatch, text, _ships("crew >= 5")) is not None
+
+
+# Queries whose repair answers these rows; None: a finding that has no repair.
+REPAIRS = [
+    (
+        find_literal_not_in_column,
+        None,
+        "SELECT name FROM cow WHERE colour = 'white' OR colour = 'RED'",
+        [("Ada",), ("Bea",), ("Cia",)],
+    ),
+    (find_literal_not_in_column, None, "SELECT name FROM cow WHERE colour IN ('Red', 'x')",
+     [("Ada",), ("Cia",)]),
+    (find_literal_not_in_column, None, "SELECT name FROM cow WHERE colour = 'null'", [("Dot",)]),
+    (find_literal_not_in_column, None, "SELECT count(*) FROM cow WHERE colour <> ''", [(3,)]),
+    (find_literal_not_in_column, None, "SELECT id FROM farm AS f WHERE f.name = 'alda'",
+     [(1,), (3,)]),
+    (find_literal_not_in_column, None, "SELECT id FROM farm WHERE name IN ('Alda', 'Reed')", None),
+    # the operator that is asked for
+    (find_comparison_mismatch, "Cows of at least 25 litres",
+     "SELECT name FROM cow WHERE 25 < litres", [("Bea",), ("Dot",)]),
+    (find_comparison_mismatch, "Cows of more than 20 litres and less than 35 litres",
+     "SELECT name FROM cow WHERE litres BETWEEN 20 AND 35", [("Dot",)]),
+    (find_comparison_mismatch, "Cows of less than 20 litres",
+     "SELECT name FROM cow WHERE litres > 20", [("Cia",)]),
+    (find_comparison_mismatch, "Cows of at least 35 litres and cows of at most 20 litres",
+     "SELECT name FROM cow WHERE litres BETWEEN 20 AND 35", None),
+    # the number of the question, if there is one
+    (find_literal_not_in_question, "Which cows give over 15 litres?",
+     "SELECT name FROM cow WHERE litres > 30", [("Ada",), ("Bea",), ("Dot",)]),
+    (find_literal_not_in_question, "Which cows give 10 or 20 litres?",
+     "SELECT name FROM cow WHERE litres > 30", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
+def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
+    assert farm.execute_repair(probe, sql, question) == rows
+
+
+SOUND = [
+    # years before another, other units, and a range without its ends
+    (find_literal_not_in_question, "Which fairs took place in the 2 years before 2021?",
+     "SELECT year FROM fair WHERE year BETWEEN 2019 AND 2020"),
+    (find_literal_not_in_question, "Which cows are older than 0.07 m?",
+     "SELECT name FROM cow WHERE age > 7"),
+    (find_comparison_mismatch, "Which cows give between 10 and 25 litres, exclusive?",
+     "SELECT name FROM cow WHERE litres > 10 AND litres < 25"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql"), SOUND)
+def test_sound_query_needs_no_repair(farm, probe, question, sql):
+    assert farm.ask(probe, question, sql) is None

@@ -1,10 +1,16 @@
-"""Probes of order and groups: rows that tie, ORDER BY in vain, columns that a group leaves open."""
+"""Probes of order: rows that tie, ORDER BY in vain, the other end, columns that a group leaves
+open."""
 
 import pytest
 
 from answerkey.probes.audit import PROBES
-from answerkey.probes.groups import find_each_without_group
-from answerkey.probes.order import find_bare_column, find_latent_tie
+from answerkey.probes.order import (
+    find_bare_column,
+    find_direction_mismatch,
+    find_latent_tie,
+    find_limit_on_joined_rows,
+    find_order_without_effect,
+)
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -50,14 +56,6 @@ LEFT_ALONE = {
         "SELECT port, avg(weight) FROM ship GROUP BY port ORDER BY 2 LIMIT 1",
     ],
 }
-EACH = [
-    ("What is the total weight for each port?", "SELECT sum(weight) FROM ship", True),
-    ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", False),
-    ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", False),
-    ("How many ships know of each other?", "SELECT count(*) FROM ship", False),
-    ("How many are in each port?", "SELECT port, count(*) FROM ship GROUP BY port", False),
-    ("How many crews of each ship?", "SELECT count(crew) / count(*) FROM ship", False),
-]
 
 
 ALL = {probe.__name__.removeprefix("find_"): probe for probe in PROBES}
@@ -85,11 +83,6 @@ def test_probe_speaks(world, flag, case):
 @pytest.mark.parametrize(("flag", "sql"), _list_cases(LEFT_ALONE))
 def test_probe_is_silent(world, flag, sql):
     assert world.find(ALL[flag], sql) is None
-
-
-@pytest.mark.parametrize(("text", "sql", "is_found"), EACH)
-def test_number_of_each_needs_a_group(world, text, sql, is_found):
-    assert (world.ask(find_each_without_group, text, sql) is not None) is is_found
 
 
 TIES = """
@@ -196,3 +189,83 @@ def test_evidence_names_the_column_and_the_keys(harbours):
     sql = "SELECT harbour_id, name FROM ship GROUP BY harbour_id"
     evidence = {"column": "name", "group_by": ["harbour_id"]}
     assert harbours.find(find_bare_column, sql).evidence == evidence
+
+
+OTHERWISE = [
+    ("The port of the fewest berths?",
+     "SELECT name FROM port ORDER BY berths DESC LIMIT 1"),
+    ("What is the smallest crew?", "SELECT max(crew) FROM ship"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY age DESC LIMIT 1"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY birth_year LIMIT 1"),
+    ("The oldest port?", "SELECT name FROM port ORDER BY opened DESC LIMIT 1"),
+    ("The most recent visit?", "SELECT ship FROM visit ORDER BY day LIMIT 1"),
+    ("The top 2 ports of the most depth?",
+     "SELECT name FROM port ORDER BY depth LIMIT 2"),
+    ("Ports in descending order of depth.", "SELECT name FROM port ORDER BY depth"),
+]  # fmt: skip
+AS_ASKED = [
+    ("Which port has the fewest berths?", "SELECT name FROM port ORDER BY berths LIMIT 1"),
+    ("The youngest ship?", "SELECT name FROM ship ORDER BY birth_year DESC LIMIT 1"),
+    ("The oldest port?", "SELECT name FROM port ORDER BY opened LIMIT 1"),
+    ("The ship of the highest rank?", "SELECT name FROM ship ORDER BY rank LIMIT 1"),
+    ("The furthest south of all ports?", "SELECT name FROM port ORDER BY depth LIMIT 1"),
+    ("The shallowest of at least 5 berths.", "SELECT name FROM port ORDER BY depth LIMIT 1"),
+    ("Most of the ships, by crew.", "SELECT name FROM ship ORDER BY crew LIMIT 2"),
+    ("The ship called 'Largest', and the least crew.", "SELECT min(crew) FROM ship"),
+    ("Ships in ascending order of age.", "SELECT name FROM ship ORDER BY birth_year DESC"),
+    ("Ports by depth, descending.", "SELECT name FROM port ORDER BY depth DESC"),
+    ("The most economical ship?", "SELECT name FROM ship ORDER BY crew LIMIT 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "sql"), OTHERWISE)
+def test_other_end_than_is_asked_for_is_found(harbour, text, sql):
+    assert harbour.ask(find_direction_mismatch, text, sql) is not None
+
+
+@pytest.mark.parametrize(("text", "sql"), AS_ASKED)
+def test_end_that_is_asked_for_is_no_finding(harbour, text, sql):
+    assert harbour.ask(find_direction_mismatch, text, sql) is None
+
+
+def test_evidence_of_the_corpus_decides_a_direction(harbour):
+    sql = "SELECT name FROM ship ORDER BY crew LIMIT 1"
+    text = "The highest class of ships?"
+    assert harbour.ask(find_direction_mismatch, text, sql) is not None
+    assert harbour.ask(find_direction_mismatch, text, sql, evidence="highest is MIN(crew)") is None
+    evidence = "the larger the crew, the lower the class"
+    assert harbour.ask(find_direction_mismatch, text, sql, evidence=evidence) is None
+
+
+# Queries whose repair answers these rows; None: a finding that has no repair.
+REPAIRS = [
+    (
+        find_limit_on_joined_rows,
+        None,
+        "SELECT f.year FROM cow AS c JOIN fair AS f ON f.cow_id = c.id ORDER BY c.litres DESC"
+        " LIMIT 1",
+        [(2020,), (2022,)],
+    ),
+    (find_order_without_effect, None, "SELECT avg(litres) FROM cow ORDER BY age LIMIT 2",
+     [(15.0,)]),
+    (
+        find_order_without_effect,
+        None,
+        "SELECT sum(c.litres), count(*) FROM cow AS c JOIN farm AS f ON f.id = c.farm_id"
+        " ORDER BY f.name DESC LIMIT 1",
+        [(35, 2)],
+    ),
+    (find_order_without_effect, None, "SELECT count(*) FROM cow ORDER BY age", None),
+    # the other end, where NULL is none
+    (find_direction_mismatch, "Which cow gives the most litres?",
+     "SELECT name FROM cow ORDER BY litres LIMIT 1", [("Bea",)]),
+    (find_direction_mismatch, "What are the fewest litres of a cow?",
+     "SELECT name FROM cow WHERE litres = (SELECT max(litres) FROM cow)", [("Cia",)]),
+    (find_direction_mismatch, "Names of cows by litres in descending order",
+     "SELECT name FROM cow ORDER BY litres", [("Bea",), ("Dot",), ("Ada",), ("Cia",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
+def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
+    assert farm.execute_repair(probe, sql, question) == rows

@@ -178,3 +178,64 @@ def test_missing_distinct_is_found(world, kind, text, sql):
 @pytest.mark.parametrize(("text", "sql"), NOT_MISSING)
 def test_values_that_may_be_equal_are_left_alone(world, text, sql):
     assert world.ask(find_distinct_missing, text, sql) is None
+
+
+# Queries whose repair answers these rows; None: a finding that has no repair.
+REPAIRS = [
+    (find_distinct_missing, "How many different colours are there?",
+     "SELECT count(colour) FROM cow", [(2,)]),
+    (find_distinct_missing, "What is the number of years of fairs?",
+     "SELECT count(*) FROM fair", [(4,)]),
+    # another column, in its place or added
+    (find_projection_mismatch, "What are the name and the age of the cows?",
+     "SELECT name, litres FROM cow WHERE id = 1", [("Ada", 5)]),
+    (find_projection_mismatch, "What are the name and the age of the red cows?",
+     "SELECT name FROM cow WHERE colour = 'red'", [("Ada", 5), ("Cia", 3)]),
+    (find_projection_mismatch, "What are the sold and bought day of each cow?",
+     "SELECT sold_day, sold_day FROM cow WHERE id = 1", [("s1", "b1")]),
+    (find_projection_mismatch, "When was each cow bought?",
+     "SELECT sold_day FROM cow WHERE id = 1", [("b1",)]),
+    (find_projection_mismatch, "What are the age and the litres of each colour?",
+     "SELECT colour, max(litres) FROM cow GROUP BY colour", None),
+    (find_projection_mismatch, "What is the age of the cows that are not red?",
+     "SELECT litres FROM cow EXCEPT SELECT litres FROM cow WHERE colour = 'red'", [(7,), (9,)]),
+    # other aggregates
+    (find_projection_mismatch, "How many colours have more than 1 cow?",
+     "SELECT count(*) FROM cow GROUP BY colour HAVING count(*) > 1", [(1,)]),
+    (find_projection_mismatch, "Which colours are there?",
+     "SELECT count(DISTINCT colour) FROM cow WHERE age < 8", [("red",), ("White",)]),
+    (find_projection_mismatch, "How many red cows are there?",
+     "SELECT count(*) FROM cow WHERE colour = 'red' GROUP BY farm_id", [(2,)]),
+    (find_projection_mismatch, "What is the name of the oldest cow of its colour?",
+     "SELECT name, max(age) FROM cow WHERE colour IS NOT NULL GROUP BY colour ORDER BY name",
+     [("Ada",), ("Bea",)]),
+    (find_projection_mismatch, "What is the name of the oldest cow?",
+     "SELECT name, max(age) FROM cow", [("Dot",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
+def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
+    assert farm.execute_repair(probe, sql, question) == rows
+
+
+SOUND = [
+    # a verb between two words is no name of a column
+    (find_projection_mismatch, "Which fairs sold one day cows?",
+     "SELECT DISTINCT year FROM fair JOIN cow ON cow.id = cow_id"),
+    (find_projection_mismatch, "Did Ada win a medal?", "SELECT count(*) FROM fair"),
+    (find_projection_mismatch, "Show the name and the age of the oldest cow of each colour.",
+     "SELECT name, max(age) FROM cow GROUP BY colour"),
+    (find_projection_mismatch, "Sort the cows by the day they were sold, the first day first, and"
+     " those bought last.", "SELECT bought_day FROM cow ORDER BY sold_day"),
+    (find_projection_mismatch, "The most litres of each farm, with its name",
+     "SELECT f.name, max(c.litres) FROM farm AS f JOIN cow AS c ON c.farm_id = f.id GROUP BY f.id"),
+    # a state is no column that is asked for; how common a thing is, is a count
+    (find_projection_mismatch, "Which trips are short?", "SELECT id FROM trip WHERE id = 1"),
+    (find_projection_mismatch, "How common is red?", "SELECT count(*) FROM cow"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql"), SOUND)
+def test_sound_query_needs_no_repair(farm, probe, question, sql):
+    assert farm.ask(probe, question, sql) is None

@@ -154,3 +154,27 @@ def test_evidence_of_a_mismatch_shows_both_answers(ships):
         "answer_by_number": [["Wren"]],
         "repair": "SELECT name FROM ship AS s WHERE CAST(s.crew AS REAL) > 50",
     }
+
+
+# Queries whose repair answers these rows; None: a finding that has no repair.
+REPAIRS = [
+    (find_numeric_text_order, None, "SELECT name FROM farm ORDER BY acres DESC LIMIT 1",
+     [("Reed",)]),
+    (find_numeric_text_order, None, "SELECT max(acres) FROM farm", [("1,200",)]),
+    (find_type_mismatch, None, "SELECT name FROM farm WHERE acres > 200", [("Sand",)]),
+    # dates: the day first, by 31; names of months; nobody knows the day in 1/2/2003
+    (find_date_text_order, None, "SELECT id FROM farm ORDER BY opened", [(2,), (1,), (3,)]),
+    (find_date_text_order, None, "SELECT min(opened), id FROM farm", [("4/12/1999", 2)]),
+    (find_date_text_order, None, "SELECT id FROM farm WHERE opened > '1/2/2001'", [(3,)]),
+    (find_date_text_order, None, "SELECT id FROM farm WHERE opened BETWEEN '2000' AND '2002'",
+     [(1,)]),
+    (find_date_text_order, None, "SELECT id FROM farm WHERE opened > 2000", None),
+    (find_date_text_order, None, "SELECT id FROM trip ORDER BY named", [(1,), (2,)]),
+    (find_date_text_order, None, "SELECT id FROM trip ORDER BY shown DESC LIMIT 1", [(1,)]),
+    (find_date_text_order, None, "SELECT id FROM trip ORDER BY short", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
+def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
+    assert farm.execute_repair(probe, sql, question) == rows

@@ -11,7 +11,7 @@ from answerkey.base.records import Finding
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.sections.audit_gold_answers import Thresholds
-from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.guard import GuardedDatabase, Row
 from answerkey.sqlite.schema import Schema, read_schema
 
 
@@ -64,6 +64,13 @@ class ProbeWorld:
         findings = self.find_all(lambda inspection: probe(inspection, question), sql)
         assert len(findings) < 2
         return findings[0] if findings else None
+
+    def execute_repair(self, probe, sql: str, question: str | None = None) -> list[Row] | None:
+        """The rows of the repair of a finding; None if it has none."""
+        finding = self.find(probe, sql) if question is None else self.ask(probe, question, sql)
+        assert finding is not None
+        repair = finding.evidence.get("repair")
+        return self.database.execute(repair) if repair is not None else None
 
 
 HARBOUR = """

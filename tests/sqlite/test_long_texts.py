@@ -68,7 +68,7 @@ CASES = {
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
     "make_completion": ("from answerkey.exports.prompts import make_completion as read", OF_FENCES),
     "read_number": (
-        "from answerkey.probes.types import _read_number as read",
+        "from answerkey.probes.types import looks_like_number as read",
         OF_NUMBERS,
     ),
     "number_names": (
@@ -81,11 +81,15 @@ CASES = {
         OF_PATTERNS,
     ),
     "search": (
-        "from answerkey.order.inspection import _ASKS_FOR_PLACE\n"
-        "from answerkey.probes.joins import _CROSS_JOIN\n"
+        "import dataclasses, pathlib, tempfile\n"
+        "from answerkey.order.inspection import ReorderedCopy\n"
+        "from answerkey.probes.joins import find_cross_join\n"
+        "from tests.shared.probe_world import ProbeWorld\n"
+        "world = ProbeWorld(pathlib.Path(tempfile.mkdtemp()), 'CREATE TABLE t (x)')\n"
+        "inspection = world.inspect('SELECT 1')\n"
         "def read(text):\n"
-        "    for pattern in (_ASKS_FOR_PLACE, _CROSS_JOIN):\n"
-        "        pattern.search(text)",
+        "    find_cross_join(dataclasses.replace(inspection, sql=text))\n"
+        "    with ReorderedCopy(world.database.path) as copy: copy.find_database(text)",
         OF_PATTERNS,
     ),
     "check_db_id": (
