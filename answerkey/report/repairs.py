@@ -47,7 +47,7 @@ def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
 def tell_difference(repair: Repair) -> str:
     """Whether a repair answers otherwise, in a sentence."""
     if repair["answers"] == "same":
-        return "Both give the same answer here: the answer stands, and gold SQL is in doubt."
+        return "Both give the same answer here: gold SQL is in doubt, and not the answer."
     if not repair["gold_rows"] and not repair["repair_rows"]:
         return "The answers differ: the same rows, in another order."
     return "The answers differ."

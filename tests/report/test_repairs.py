@@ -106,8 +106,8 @@ def test_list_says_what_differs_and_why(capsys: pytest.CaptureFixture[str]) -> N
         "  gold        SELECT name, count(*) FROM ship GROUP BY name\n"
         "  repair      SELECT 2\n"
         f"  reason      {SENTENCES['any_case']} (any_case)\n"
-        "  answers     Both give the same answer here: the answer stands, and gold SQL is in"
-        " doubt.\n"
+        "  answers     Both give the same answer here: gold SQL is in doubt, and not the"
+        " answer.\n"
     )
 
 

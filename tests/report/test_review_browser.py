@@ -158,7 +158,7 @@ def test_repair_stands_beside_gold_and_the_others_behind_a_fold(review):
     fold = review.page.locator(".review-question .fold")
     assert fold.inner_text() == "1 more repair"
     fold.locator("summary").click()
-    assert "Both give the same answer here: the answer stands" in fold.inner_text()
+    assert "Both give the same answer here: gold SQL is in doubt" in fold.inner_text()
     assert fold.get_by_text(LACKS).count() == 0
 
 
