@@ -3,7 +3,7 @@
 A probe raises a flag by its name (`answerkey.base.records.Finding`) and needs nothing from here: so
 a sentence or a policy may change, and nothing is audited again.
 
-`python -m answerkey.flags` prints the table of docs/probes.md.
+`python -m answerkey.flags` prints the table of docs/doubts.md.
 """
 
 from __future__ import annotations
@@ -291,7 +291,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "Another reading of the question has the same answer here, and another on other rows.",
             example="grouped by name or by key: the same here. Kinds: "
-            "[readings](test-suites.md#readings)",
+            "[readings](#readings)",
         ),
         Flag(
             "weak_answer",
@@ -439,7 +439,7 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines of docs/probes.md that list all flags, with data/flag_precision.json."""
+    """Yield the lines of docs/doubts.md that list all flags, with data/flag_precision.json."""
     columns = ("flag", "default", "what it says", "example", "wrong SQL, of judged", "wrong answer")
     yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for family, flags in FAMILIES.items():

@@ -1,6 +1,6 @@
 """The rules of alternatives: each with its reason, and an example that the tests execute.
 
-`python -m answerkey.alternatives.rules` prints the table of docs/test-suites.md. The repair of a
+`python -m answerkey.alternatives.rules` prints the table of docs/doubts.md. The repair of a
 flag has the flag's name, and the flag says its reason (`answerkey.flags`).
 """
 
@@ -499,7 +499,7 @@ DOUBTS = {rule.name: rule.doubt for rule in RULES if rule.role == Role.READING}
 
 
 def list_rules() -> Iterator[str]:
-    """Yield the lines of docs/test-suites.md that list all rules."""
+    """Yield the lines of docs/doubts.md that list all rules."""
     columns = ("rule", "role", "why", "gold", "alternative")
     yield f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}"
     for rule in RULES:

@@ -215,8 +215,8 @@ def make_counts(
 
 def make_metrics(counts: Counts) -> dict[str, object]:
     """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
-    SQL templates, what its test suites prove, how many of its questions have a high answer risk, and
-    what is left out for the reasons that leave out most.
+    SQL templates, what its test suites prove, how many questions have a high answer risk, and what
+    is left out for the reasons that leave out most.
     """
     excluded = counts["excluded"]
     main = {reason: excluded[reason] for reason in MAIN_REASONS}

@@ -83,7 +83,7 @@ class Params:
         for name in self.select_questions.policies:
             if name not in FLAGS:
                 raise ValueError(
-                    f"select_questions.policies: unknown {name}: expected a flag of docs/probes.md"
+                    f"select_questions.policies: unknown {name}: expected a flag of docs/doubts.md"
                 )
 
 

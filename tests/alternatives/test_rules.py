@@ -70,7 +70,7 @@ def test_every_reading_says_its_doubt_in_a_sentence_and_no_flag_has_its_name() -
 
 
 def test_page_has_the_table_that_is_printed() -> None:
-    page = (ROOT / "docs/test-suites.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/doubts.md").read_text(encoding="utf-8")
     assert "\n".join(list_rules()) in page, (
         "put in what python -m answerkey.alternatives.rules prints"
     )

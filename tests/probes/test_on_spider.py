@@ -38,7 +38,7 @@ COUNTS = {
     "boolean_answer": 63,
     "many_rows": 22,
     "too_large": 8,
-    # How often gold with these is wrong: docs/probes.md.
+    # How often gold with these is wrong: docs/doubts.md.
     "date_text_order": 4,
     "join_repeats_rows": 266,
     "latent_tie": 58,

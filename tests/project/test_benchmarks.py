@@ -15,9 +15,9 @@ from tests.shared.paths import ROOT
 PAGES = (
     "README.md",
     "benchmarks/README.md",
-    "docs/probes.md",
+    "docs/doubts.md",
     "docs/scaling.md",
-    "docs/test-suites.md",
+    "docs/doubts.md",
 )
 COMMANDS = [
     (found[1], set(re.findall(r"--[\w-]+", found[2])))

@@ -70,7 +70,7 @@ def test_paths_that_are_named_exist(name: str) -> None:
 
 
 def test_page_of_probes_has_the_table_that_is_printed_and_a_verdict(tmp_path: Path) -> None:
-    page = ROOT / "docs/probes.md"
+    page = ROOT / "docs/doubts.md"
     precision = json.loads(read(ROOT / "data/flag_precision.json"))
     words = "put in what python -m answerkey.flags prints"
     assert "\n".join(list_flags(precision)) in read(page), words

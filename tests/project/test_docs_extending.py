@@ -85,8 +85,8 @@ def test_added_flag_outranks_no_other(tmp_path: Path) -> None:
 
 
 def put_table_of_flags(folder: Path) -> None:
-    """Put into docs/probes.md what `python -m answerkey.flags` prints."""
-    page = folder / "docs/probes.md"
+    """Put into docs/doubts.md what `python -m answerkey.flags` prints."""
+    page = folder / "docs/doubts.md"
     printed = run(folder, "python", "-m", "answerkey.flags").stdout
     table = re.compile(r"^\| flag \| .*\n(?:\|.*\n)+", re.MULTILINE)
     text, count = table.subn(lambda _: printed, page.read_text(encoding="utf-8"))
