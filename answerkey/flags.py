@@ -290,8 +290,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "latent_ambiguity",
             Policy.FLAG,
             "Another reading of the question has the same answer here, and another on other rows.",
-            example="grouped by name or by key: the same here. Kinds: "
-            "[readings](#readings)",
+            example="grouped by name or by key: the same here. Kinds: [readings](#readings)",
         ),
         Flag(
             "weak_answer",

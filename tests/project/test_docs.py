@@ -81,6 +81,34 @@ def test_page_of_probes_has_the_table_that_is_printed_and_a_verdict(tmp_path: Pa
 
 
 @pytest.mark.slow
+def test_question_that_is_walked_through_is_as_in_a_run(finished: Path) -> None:
+    page = read(ROOT / "docs/doubts.md")
+    walk = page[: page.index("## Why questions")]
+    name = "independent_press_train_005"
+    known = {one["question_id"]: one for one in read_jsonl(finished / "data/interim/joined.jsonl")}
+    question = known[name]
+    gold, repair = (
+        " ".join(block.split()) for block in read_blocks(ROOT / "docs/doubts.md", "sql")
+    )
+    assert (question["question_text"] in walk, question["gold_sql"]) == (True, gold)
+    assert [
+        flag["evidence"]["answers"] for flag in question["flags"] if "answers" in flag["evidence"]
+    ] == ["same"]
+    assert question["repairs"][0]["sql"] == repair
+    assert all(answer in walk for answer in question["gold_answer"])
+    (suite,) = (
+        one
+        for one in read_jsonl(finished / "data/questions/test_suites.jsonl")
+        if one["question_id"] == name
+    )
+    assert (len(suite["databases"]), suite["mutation_score"]["suite"]) == (3, 1)
+    other = known["independent_press_train_025"]
+    assert other["question_text"] in walk
+    assert other["repairs"][0]["repair_rows"] == [[184]]
+    assert other["flags"][-1]["code"] == "answer_risk"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/rollouts.md", "docs/evaluating.md"])
 def test_snippet_and_transcripts_are_those_of_a_run(
     page: str, finished: Path, tmp_path: Path, expect_page: Callable[[str, str], None]
