@@ -81,7 +81,7 @@ def make_new(value: Any, taken: Container[Any]) -> Any:
 
 
 def _count_texts(text: str) -> Iterator[str]:
-    """The texts after one: with the next numbers in the place of its last one, or after it."""
+    """The texts after one: with the next numbers instead of its last one, or after it."""
     last = _LAST_DIGITS.search(text)
     if last is None:
         yield from (f"{text or 'x'} {number}" for number in count(2))
@@ -141,8 +141,8 @@ _MAX_ROWS_PER_GROUP = 25  # of a group are planted
 _MAX_ROWS_AT_LAST = 250  # for questions that have no suite without
 _WITNESSES = 5
 
-Constant = tuple[str, int, Any]  # a table, the place of a column, and a value to compare it with
-Slot = tuple[int, int]  # the place of a row among those of a query, and that of a column
+Constant = tuple[str, int, Any]  # a table, the index of a column, and a value to compare it with
+Slot = tuple[int, int]  # the index of a row among those of a query, and that of a column
 Rowids = dict[str, set[int]]  # by table
 FindRows = Callable[[str], list[tuple[Any, ...]] | None]
 
@@ -166,6 +166,11 @@ class Conditions(NamedTuple):
     group_size: int = 1
     is_ranked: bool = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked of the rows: any row will do, and none needs to be planted."""
+        return not (self.values or self.equal or self.group_size > 1 or self.is_ranked)
+
 
 class _Compared(NamedTuple):
     operator: str
@@ -183,10 +188,10 @@ def list_constants(scopes: Scopes, spelling: Spelling | None = None) -> list[Con
     for operator, column, value in _list_values(scopes, list_comparisons(scopes)):
         base = scopes.resolve(column)
         if base is not None and base.table is not None and base.column is not None:
-            name, place = base.table.name, base.table.columns.index(base.column)
+            name, column_index = base.table.name, base.table.columns.index(base.column)
             if spelling is not None and operator == "LIKE":
-                value = spelling.spell(name, place, value)
-            constants.append((name, place, value))
+                value = spelling.spell(name, column_index, value)
+            constants.append((name, column_index, value))
     return constants
 
 
@@ -197,16 +202,16 @@ class Spelling:
         self._tables = rows.tables
         self._known: dict[tuple[str, int], dict[str, list[str]]] = {}
 
-    def spell(self, table: str, place: int, value: Any) -> Any:
+    def spell(self, table: str, column_index: int, value: Any) -> Any:
         """The value as its column has it, if it has it in one spelling alone."""
         if not isinstance(value, str) or table not in self._tables:
             return value
-        if (table, place) not in self._known:
-            known = self._known[table, place] = {}
-            for text in dict.fromkeys(self._tables[table].values(place)):
+        if (table, column_index) not in self._known:
+            known = self._known[table, column_index] = {}
+            for text in dict.fromkeys(self._tables[table].values(column_index)):
                 if isinstance(text, str):
                     known.setdefault(text.lower(), []).append(text)
-        spellings = self._known[table, place].get(value.lower(), ())
+        spellings = self._known[table, column_index].get(value.lower(), ())
         return spellings[0] if len(spellings) == 1 else value
 
 
@@ -226,8 +231,8 @@ def list_conditions(
     """
     sides = [[select] for select in selects_of(scopes.tree)]
     sides += [selects_of(node) for node in scopes.nodes.find_all(exp.Intersect)]
-    found = [_Reader(scopes, tables, selects, spelling).read() for selects in sides]
-    return [one for one in found if one.values or one.equal or one.group_size > 1 or one.is_ranked]
+    read = [_Reader(scopes, tables, selects, spelling).read() for selects in sides]
+    return [conditions for conditions in read if not conditions.is_empty]
 
 
 def list_witnesses(
@@ -239,15 +244,15 @@ def list_witnesses(
 
     find_rows: gives the rows of a query on the real database, None where that takes too much.
     """
-    found: list[Conditions] = []
+    witnesses: list[Conditions] = []
     rowids: Rowids = {}
     for select in selects_of(scopes.tree):
-        for one, places in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
-            if one.values or one.equal or one.group_size > 1 or one.is_ranked:
-                found.append(one)
-            for name, own in places.items():
+        for conditions, real_rows in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
+            if not conditions.is_empty:
+                witnesses.append(conditions)
+            for name, own in real_rows.items():
                 rowids.setdefault(name, set()).update(own)
-    return list(dict.fromkeys(found)), rowids
+    return list(dict.fromkeys(witnesses)), rowids
 
 
 class _Reader:
@@ -291,8 +296,8 @@ class _Reader:
                 if operator == "LIKE" and isinstance(value, str):
                     misses = value[:-1]
                     if self._spelling is not None:
-                        row, place = slot
-                        meets = self._spelling.spell(self._tables[row].name, place, value)
+                        row, column_index = slot
+                        meets = self._spelling.spell(self._tables[row].name, column_index, value)
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
                 values.setdefault(slot, (meets, misses))
@@ -305,7 +310,7 @@ class _Reader:
         groups += ranked
         keys = [group for inner in groups if (group := inner.args.get("group")) is not None]
         columns = (column for key in keys for column in key.find_all(exp.Column))
-        shared = {slot: None for one in columns if (slot := self._find_slot(one)) is not None}
+        shared = {slot: None for column in columns if (slot := self._find_slot(column)) is not None}
         return Conditions(
             tuple(table.name for table in self._tables),
             tuple((slot, *pair) for slot, pair in values.items()),
@@ -320,16 +325,16 @@ class _Reader:
         the rowids of these rows."""
         known = self.read(most_rows=_MAX_ROWS_AT_LAST)
         joined = {slot for pair in known.equal for slot in pair}
-        found = [self._find_witnesses(inner, joined, find_rows) for inner in self._inner]
-        for number in range(max([1, *map(len, found)])):
+        witnesses_of = [self._find_witnesses(inner, joined, find_rows) for inner in self._inner]
+        for number in range(max([1, *map(len, witnesses_of)])):
             values = {slot: (meets, misses) for slot, meets, misses in known.values}
             rowids: Rowids = {}
-            for witnesses in filter(None, found):
-                own, places = witnesses[number % len(witnesses)]
+            for witnesses in filter(None, witnesses_of):
+                own, real_rows = witnesses[number % len(witnesses)]
                 for slot, value in own.items():
                     _, misses = values.get(slot, (None, next(iter(list_near(value)), None)))
                     values[slot] = (value, misses)
-                for name, rowid in places:
+                for name, rowid in real_rows:
                     rowids.setdefault(name, set()).add(rowid)
             yield (
                 known._replace(values=tuple((slot, *pair) for slot, pair in values.items())),
@@ -349,7 +354,7 @@ class _Reader:
         clauses = [select.args.get("where"), select.args.get("having")]
         clauses += [join.args.get("on") for join in select.args.get("joins") or ()]
         asked: dict[Slot, exp.Column] = {}
-        for column in (one for of in filter(None, clauses) for one in of.find_all(exp.Column)):
+        for column in (node for of in filter(None, clauses) for node in of.find_all(exp.Column)):
             slot, resolved = self._find_slot(column), self._scopes.resolve(column)
             is_own = resolved is not None and resolved.source in sources
             if slot is not None and slot not in joined and is_own:
@@ -407,8 +412,9 @@ class _Reader:
 
     def _is_negated(self, node: exp.Expr | None, *columns: exp.Expr | None) -> bool:
         """Whether NOT stands between a comparison and the SELECT whose rows it is about."""
-        found = (self._scopes.resolve(one) for one in columns if isinstance(one, exp.Column))
-        waiting = {id(one.scope.select) for one in found if one is not None}
+        names = (column for column in columns if isinstance(column, exp.Column))
+        resolved = map(self._scopes.resolve, names)
+        waiting = {id(resolution.scope.select) for resolution in resolved if resolution is not None}
         while waiting and node is not None:
             if isinstance(node, exp.Not) or node.args.get("negate"):  # NOT LIKE is a LIKE
                 return True
@@ -433,20 +439,21 @@ class _Reader:
     def _intersect(
         self, outputs: Sequence[exp.Expr], values: dict[Slot, tuple[Any, Any]]
     ) -> Iterator[tuple[Slot, Slot]]:
-        """The columns that the sides of an INTERSECT show in one place; and the keys of their
+        """The columns that the sides of an INTERSECT show beside each other; and the keys of their
         tables, where one row may be behind both sides."""
         slots = [slot for output in outputs if (slot := self._find_slot(output)) is not None]
         for left, right in pairwise(slots):
             yield left, right
             table = self._tables[left[0]]
             meets = [
-                {place: pair[0] for (of, place), pair in values.items() if of == row}
+                {index: meets for (of, index), (meets, _) in values.items() if of == row}
                 for row in (left[0], right[0])
             ]
-            is_one = all(meets[1].get(place, value) == value for place, value in meets[0].items())
-            if is_one and table is self._tables[right[0]] and left[1] == right[1]:
-                for place in find_positions(table, next(iter(table.unique_keys), ())) or ():
-                    yield (left[0], place), (right[0], place)
+            own, other = meets
+            is_one_row = all(other.get(index, value) == value for index, value in own.items())
+            if is_one_row and table is self._tables[right[0]] and left[1] == right[1]:
+                for column_index in find_positions(table, next(iter(table.unique_keys), ())) or ():
+                    yield (left[0], column_index), (right[0], column_index)
 
 
 def _list_values(scopes: Scopes, comparisons: Iterable[Comparison]) -> Iterator[_Compared]:

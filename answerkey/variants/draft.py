@@ -31,22 +31,22 @@ from answerkey.variants.rows import Reference, Row, Rows, TableRows
 
 
 class DraftRow:
-    """The values of a row, the place in its table of the row of the database that it was (None for
-    a new row), and whether it was made that row again."""
+    """The values of a row, the index of the row of the database that it was (None for a new row),
+    and whether it was made that row again."""
 
-    __slots__ = ("is_restored", "place", "values")
+    __slots__ = ("is_restored", "source_index", "values")
 
-    def __init__(self, values: Sequence[Any], place: int | None = None) -> None:
+    def __init__(self, values: Sequence[Any], source_index: int | None = None) -> None:
         self.values = list(values)
-        self.place = place
+        self.source_index = source_index
         self.is_restored = False
 
-    def take(self, places: tuple[int, ...]) -> Row:
-        return tuple(self.values[place] for place in places)
+    def take(self, columns: tuple[int, ...]) -> Row:
+        return tuple(self.values[column_index] for column_index in columns)
 
-    def put(self, places: tuple[int, ...], values: Row) -> None:
-        for place, value in zip(places, values, strict=True):
-            self.values[place] = value
+    def put(self, columns: tuple[int, ...], values: Row) -> None:
+        for column_index, value in zip(columns, values, strict=True):
+            self.values[column_index] = value
 
 
 @dataclass
@@ -70,12 +70,12 @@ class Draft:
     def __post_init__(self) -> None:
         tables = self.source.tables
         self.single = [
-            (name, place, value)
-            for name, place, value in self.constants
+            (name, index, value)
+            for name, index, value in self.constants
             if isinstance(value, str)
             and len(tables[name].rows) >= MANY
-            and place in self.facts.free[name]
-            and sum(row[place] == value for row in tables[name].rows) == 1
+            and index in self.facts.free[name]
+            and sum(row[index] == value for row in tables[name].rows) == 1
         ]
         self.rows: dict[str, list[DraftRow]] = {name: [] for name in tables}
         self._children: dict[Reference, dict[Row, list[int]]] = {}
@@ -102,19 +102,19 @@ class Draft:
         )
 
     def children(self, reference: Reference) -> dict[Row, list[int]]:
-        """The places of the rows of the database by what they refer to."""
+        """The indexes of the rows of the database by what they refer to."""
         if reference not in self._children:
-            found = self._children[reference] = {}
-            for place, row in enumerate(self.source.tables[reference.table].rows):
+            children = self._children[reference] = {}
+            for row_index, row in enumerate(self.source.tables[reference.table].rows):
                 key = tuple(row[column] for column in reference.columns)
-                found.setdefault(key, []).append(place)
+                children.setdefault(key, []).append(row_index)
         return self._children[reference]
 
     def list_parents(self, reference: Reference) -> list[Row]:
         """What a row may refer to, each once."""
         rows = self.rows[reference.parent]
-        found = dict.fromkeys(row.take(reference.referred) for row in rows)
-        return [values for values in found if None not in values]
+        parents = dict.fromkeys(row.take(reference.referred) for row in rows)
+        return [values for values in parents if None not in values]
 
 
 def mend(draft: Draft, connection: sqlite3.Connection) -> None:
@@ -138,17 +138,17 @@ def mend(draft: Draft, connection: sqlite3.Connection) -> None:
 
 def _is_unchanged(draft: Draft, name: str, row: DraftRow) -> bool:
     known = draft.source.tables[name].rows
-    return row.place is not None and tuple(row.values) == known[row.place]
+    return row.source_index is not None and tuple(row.values) == known[row.source_index]
 
 
 def _remove(draft: Draft, name: str, refused: list[DraftRow]) -> bool:
     """Make refused rows again what they were, or drop them; whether there were any."""
     dropped = set()
     for row in refused:
-        if row.place is None or row.is_restored or _is_unchanged(draft, name, row):
+        if row.source_index is None or row.is_restored or _is_unchanged(draft, name, row):
             dropped.add(id(row))
         else:
-            row.values = list(draft.source.tables[name].rows[row.place])
+            row.values = list(draft.source.tables[name].rows[row.source_index])
             row.is_restored = True
     draft.rows[name] = [row for row in draft.rows[name] if id(row) not in dropped]
     return bool(refused)
@@ -184,33 +184,33 @@ def _find_repeated(draft: Draft, name: str) -> list[DraftRow]:
     """Rows whose key another row has; of two, the one that was changed."""
     keys = draft.facts.keys[name]
     held: set[tuple[tuple[int, ...], Row]] = set()
-    found = []
+    repeated = []
     for row in sorted(draft.rows[name], key=lambda row: not _is_unchanged(draft, name, row)):
         values = [(key, row.take(key)) for key in keys]
         values = [pair for pair in values if None not in pair[1]]
         if any(pair in held for pair in values):
-            found.append(row)
+            repeated.append(row)
         else:
             held.update(values)
-    return found
+    return repeated
 
 
 def _find_dangling(draft: Draft, number: int, reference: Reference) -> list[DraftRow]:
     """Rows that refer to nothing; those that do so in the database may go on."""
     fold = make_fold(draft.source, reference)
     parents = {fold(row.values, reference.referred) for row in draft.rows[reference.parent]}
-    places = draft.facts.parents[number]
-    found = []
+    parent_indexes = draft.facts.parents[number]
+    dangling = []
     for row in draft.rows[reference.table]:
         values = fold(row.values, reference.columns)
         if None in values or values in parents:
             continue
-        if row.place is not None and places[row.place] == DANGLING:
-            source = draft.source.tables[reference.table].rows[row.place]
+        if row.source_index is not None and parent_indexes[row.source_index] == DANGLING:
+            source = draft.source.tables[reference.table].rows[row.source_index]
             if values == fold(source, reference.columns):
                 continue
-        found.append(row)
-    return found
+        dangling.append(row)
+    return dangling
 
 
 # Subsample: some rows of each table, with the rows that they refer to.
@@ -237,26 +237,26 @@ def choose_rows(draft: Draft) -> None:
         if len(new) <= most_new and all(
             len(chosen[name]) + count <= 2 * draft.max_rows for name, count in counts.items()
         ):
-            for name, place in new:
-                chosen[name].add(place)
+            for name, row_index in new:
+                chosen[name].add(row_index)
 
     everything = 1 + sum(len(table.rows) for table in draft.source.tables.values())
     for name in sort_children_first(draft):
         wanted = _list_wanted(draft, name)
-        for place in draft.random.sample(wanted, len(wanted))[: draft.max_rows // 3]:
-            take((name, place), most_new=everything)
-        places = list(range(len(draft.source.tables[name].rows)))
-        draft.random.shuffle(places)
+        for row_index in draft.random.sample(wanted, len(wanted))[: draft.max_rows // 3]:
+            take((name, row_index), most_new=everything)
+        row_indexes = list(range(len(draft.source.tables[name].rows)))
+        draft.random.shuffle(row_indexes)
         half, full = draft.max_rows // 2, draft.max_rows
         for most, most_new in ((half, everything), (full, 1), (full, everything)):
-            for place in places:
+            for row_index in row_indexes:
                 if len(chosen[name]) >= most:
                     break
-                if place not in chosen[name]:
-                    take((name, place), most_new=most_new)
+                if row_index not in chosen[name]:
+                    take((name, row_index), most_new=most_new)
     for name, rows in chosen.items():
         source = draft.source.tables[name].rows
-        draft.rows[name] = [DraftRow(source[place], place) for place in sorted(rows)]
+        draft.rows[name] = [DraftRow(source[index], index) for index in sorted(rows)]
 
 
 def _list_wanted(draft: Draft, table: str) -> list[int]:
@@ -264,13 +264,13 @@ def _list_wanted(draft: Draft, table: str) -> list[int]:
     for name, column, value in draft.constants:
         if name == table:
             values.setdefault(column, set()).add(value)
-    found = {
-        place: None
+    wanted_rows = {
+        index: None
         for column, wanted in values.items()
-        for place, row in enumerate(draft.source.tables[table].rows)
+        for index, row in enumerate(draft.source.tables[table].rows)
         if row[column] in wanted
     }
-    return list(found)
+    return list(wanted_rows)
 
 
 def sort_children_first(draft: Draft) -> list[str]:
@@ -280,12 +280,12 @@ def sort_children_first(draft: Draft) -> list[str]:
         parents[reference.table].add(reference.parent)
     reached = {}
     for name in parents:
-        found, waiting = {name}, [name]
+        ancestors, waiting = {name}, [name]
         while waiting:
-            new = parents[waiting.pop()] - found
-            found |= new
+            new = parents[waiting.pop()] - ancestors
+            ancestors |= new
             waiting.extend(new)
-        reached[name] = len(found)
+        reached[name] = len(ancestors)
     return sorted(reached, key=lambda name: -reached[name])
 
 
@@ -302,22 +302,22 @@ def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow
     table = draft.source.tables[name]
     row = DraftRow(pattern if pattern is not None else _draw_values(draft, name))
     references = draft.list_references(name)
-    referring = {place for reference in references for place in reference.columns}
+    referring = {index for reference in references for index in reference.columns}
     if pattern is None:
         for reference in references:
             _refer(draft, row, reference)
     for key in draft.facts.keys[name]:
-        own = [place for place in key if place in table.stored and place not in referring]
+        own = [index for index in key if index in table.stored and index not in referring]
         if own and row.values[own[-1]] is None and own[-1] in draft.facts.nullable[name]:
             continue
         if own:
-            numbers = [place for place in own if isinstance(row.values[place], int)]
-            place = numbers[0] if numbers else own[-1]
-            if row.values[place] is None:
-                row.values[place] = invent_value(table.table.columns[place], 0)
-            taken = {other.values[place] for other in draft.rows[name]}
-            taken |= {other[place] for other in table.rows}
-            row.values[place] = make_new(row.values[place], taken)
+            numbers = (index for index in own if isinstance(row.values[index], int))
+            column_index = next(numbers, own[-1])
+            if row.values[column_index] is None:
+                row.values[column_index] = invent_value(table.table.columns[column_index], 0)
+            taken = {other.values[column_index] for other in draft.rows[name]}
+            taken |= {other[column_index] for other in table.rows}
+            row.values[column_index] = make_new(row.values[column_index], taken)
         elif not _find_parents(draft, name, row, key, references):
             return None
     for reference in references:
@@ -349,7 +349,7 @@ def _find_parents(
 def _draw_values(draft: Draft, name: str) -> list[Any]:
     table = draft.source.tables[name]
     if table.rows:
-        return [draft.random.choice(table.rows)[place] for place in range(len(table.table.columns))]
+        return [draft.random.choice(table.rows)[index] for index in range(len(table.table.columns))]
     return [invent_value(column, draft.random.randint(1, _FEW)) for column in table.table.columns]
 
 
@@ -369,17 +369,17 @@ def settle(draft: Draft) -> bool:
         _drop_apart(draft, *ways)
     for reference, count in facts.quotas.items():
         _keep_quota(draft, reference, count)
-    for name, places in facts.mirrored.items():
-        _add_mirrors(draft, name, *places)
+    for name, columns in facts.mirrored.items():
+        _add_mirrors(draft, name, *columns)
     for reference in facts.served:
         _serve(draft, reference)
     for copied in facts.copied:
         _copy(draft, copied)
     for totalled in facts.totalled:
         _total(draft, totalled)
-    for name, found in facts.derived.items():
-        for one in found:
-            _derive(draft.rows[name], one)
+    for name, of_table in facts.derived.items():
+        for derived in of_table:
+            _derive(draft.rows[name], derived)
     return draft.take_rows() != before
 
 
@@ -388,10 +388,10 @@ def keep_single(draft: Draft, name: str, column: int, value: Any) -> None:
     may have been made for a query."""
     known = draft.source.tables[name].rows
     holders = [row for row in draft.rows[name] if row.values[column] == value]
-    holders.sort(key=lambda row: row.place is not None)
+    holders.sort(key=lambda row: row.source_index is not None)
     for row in holders[1:]:
         others = [other[column] for other in known if other[column] != value]
-        own = known[row.place][column] if row.place is not None else value
+        own = known[row.source_index][column] if row.source_index is not None else value
         row.values[column] = own if own != value else draft.random.choice(others)
 
 
@@ -401,11 +401,11 @@ def _index(draft: Draft, reference: Reference) -> dict[Row, DraftRow]:
 
 def _drop_apart(draft: Draft, left: Way, right: Way) -> None:
     """Leave out the rows from which two ways that must meet lead to different rows."""
-    parents = {one: _index(draft, one) for one in (*left, *right)}
+    parents = {reference: _index(draft, reference) for reference in (*left, *right)}
 
     def follow(way: Way, row: DraftRow | None) -> DraftRow | None:
-        for one in way:
-            row = parents[one].get(row.take(one.columns)) if row is not None else None
+        for reference in way:
+            row = parents[reference].get(row.take(reference.columns)) if row is not None else None
         return row
 
     def is_apart(row: DraftRow) -> bool:
@@ -421,7 +421,7 @@ def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:
     left: dict[Row, int] = {}
     rows = draft.rows[reference.table]
     gone = set()
-    for row in sorted(rows, key=lambda row: row.place is None):
+    for row in sorted(rows, key=lambda row: row.source_index is None):
         values = row.take(reference.columns)
         left[values] = left.get(values, count) - 1
         if left[values] < 0 and None not in values:
@@ -431,7 +431,9 @@ def _keep_quota(draft: Draft, reference: Reference, count: int) -> None:
 
 def _serve(draft: Draft, reference: Reference) -> None:
     """Give the parents without a row rows that they have in the database; leave out others."""
-    places = {row.place for row in draft.rows[reference.table] if row.place is not None}
+    row_indexes = {
+        row.source_index for row in draft.rows[reference.table] if row.source_index is not None
+    }
     used = {row.take(reference.columns) for row in draft.rows[reference.table]}
     source = draft.source.tables[reference.table].rows
     count, idle = draft.facts.kept.quotas.get(reference, 1), set()
@@ -439,9 +441,11 @@ def _serve(draft: Draft, reference: Reference) -> None:
         wanted = parent.take(reference.referred)
         if wanted in used:
             continue
-        own = [place for place in draft.children(reference).get(wanted, ()) if place not in places]
-        for place in own[:count]:
-            child = DraftRow(source[place], place)
+        own = [
+            index for index in draft.children(reference).get(wanted, ()) if index not in row_indexes
+        ]
+        for row_index in own[:count]:
+            child = DraftRow(source[row_index], row_index)
             draft.rows[reference.table].append(child)
             for other in draft.list_references(reference.table):
                 bring_parent(draft, other, child)
@@ -456,8 +460,8 @@ def bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
     name, wanted = reference.parent, row.take(reference.columns)
     if any(other.take(reference.referred) == wanted for other in reversed(draft.rows[name])):
         return
-    for place, values in enumerate(draft.source.tables[name].rows):
-        parent = DraftRow(values, place)
+    for row_index, values in enumerate(draft.source.tables[name].rows):
+        parent = DraftRow(values, row_index)
         if parent.take(reference.referred) == wanted:
             draft.rows[name].append(parent)
             for other in draft.list_references(name):
@@ -467,28 +471,32 @@ def bring_parent(draft: Draft, reference: Reference, row: DraftRow) -> None:
 
 def _add_mirrors(draft: Draft, name: str, left: int, right: int) -> None:
     known = {tuple(row.values) for row in draft.rows[name]}
-    places = {row: place for place, row in enumerate(draft.source.tables[name].rows)}
+    row_indexes = {row: index for index, row in enumerate(draft.source.tables[name].rows)}
     for row in list(draft.rows[name]):
         mirrored = mirror_row(row.values, left, right)
         if mirrored not in known:
             known.add(mirrored)
-            draft.rows[name].append(DraftRow(mirrored, places.get(mirrored)))
+            draft.rows[name].append(DraftRow(mirrored, row_indexes.get(mirrored)))
 
 
 def _copy(draft: Draft, copied: Copied) -> None:
     """Write what a parent has to its children; first, the name of one that a query asks for, to the
     parent."""
-    name, place = copied.reference.table, copied.place
-    is_name = (place,) in draft.facts.keys[name]
-    asked = [one[2] for one in draft.constants if is_name and one[:2] == (name, place)]
+    name, column_index = copied.reference.table, copied.column_index
+    is_name = (column_index,) in draft.facts.keys[name]
+    asked = [
+        constant[2]
+        for constant in draft.constants
+        if is_name and constant[:2] == (name, column_index)
+    ]
     parents = _index(draft, copied.reference)
     pairs = [(row, parents.get(row.take(copied.reference.columns))) for row in draft.rows[name]]
     for row, parent in pairs:
-        if parent is not None and row.values[place] in asked:
-            parent.values[copied.parent_place] = row.values[place]
+        if parent is not None and row.values[column_index] in asked:
+            parent.values[copied.parent_column_index] = row.values[column_index]
     for row, parent in pairs:
         if parent is not None:
-            row.values[place] = parent.values[copied.parent_place]
+            row.values[column_index] = parent.values[copied.parent_column_index]
 
 
 def _total(draft: Draft, totalled: Totalled) -> None:
@@ -498,13 +506,16 @@ def _total(draft: Draft, totalled: Totalled) -> None:
     for parent in draft.rows[totalled.reference.parent]:
         own = children.get(parent.take(totalled.reference.referred), [])
         if own:
-            values = [1 if totalled.place is None else row.values[totalled.place] for row in own]
+            values = [
+                1 if totalled.column_index is None else row.values[totalled.column_index]
+                for row in own
+            ]
             total = sum(value or 0 for value in values)
-            parent.values[totalled.parent_place] = (
+            parent.values[totalled.parent_column_index] = (
                 round(total, 6) if isinstance(total, float) else total
             )
         elif len(totalled.empty) == 1:
-            [parent.values[totalled.parent_place]] = totalled.empty
+            [parent.values[totalled.parent_column_index]] = totalled.empty
 
 
 def _derive(rows: list[DraftRow], derived: Derived) -> None:
@@ -512,11 +523,13 @@ def _derive(rows: list[DraftRow], derived: Derived) -> None:
     for row in rows:
         values = row.take(derived.sources)
         if derived.kind == "equal":
-            row.values[derived.place] = values[0]
+            row.values[derived.column_index] = values[0]
         elif derived.kind == "known":
-            row.values[derived.place] = known.setdefault(values[0], row.values[derived.place])
+            row.values[derived.column_index] = known.setdefault(
+                values[0], row.values[derived.column_index]
+            )
         elif derived.kind == "order":
             if None not in values and type(values[0]) is type(values[1]) and values[0] > values[1]:
                 row.put(derived.sources, values[::-1])
         else:
-            row.values[derived.place] = compute(derived.kind, *values)
+            row.values[derived.column_index] = compute(derived.kind, *values)

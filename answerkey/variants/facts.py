@@ -23,13 +23,13 @@ from answerkey.variants.rows import Family, Reference, Row, Rows, TableRows
 MANY = 20
 _FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one
 _UNLIKELY = -log(1e-6)
-_MOST_NUMBERS = 8  # columns of a table among which sums are looked for
+_MAX_SUMMED_COLUMNS = 8  # columns of a table among which sums are looked for
 _REPEATED = 10  # how often the values of a closed vocabulary come on average
 _CENT = 0.005
 _OF_SAMPLE = 0.8  # a sample is of short runs of rows
 _NEARLY_ALL = 0.9  # of the parents, where money was booked late or by hand
 _FEW_PARENTS = 5
-DANGLING = -1  # the place of a parent that is not there
+DANGLING = -1  # the index of a parent that is not there
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 
 
@@ -86,7 +86,7 @@ class Derived(NamedTuple):
     """
 
     kind: str
-    place: int
+    column_index: int
     sources: tuple[int, ...]
     known: dict[Any, Any]
 
@@ -95,18 +95,20 @@ class Copied(NamedTuple):
     """A column of a row that repeats one of the row that it refers to."""
 
     reference: Reference
-    place: int
-    parent_place: int
+    column_index: int
+    parent_column_index: int
 
 
 class Totalled(NamedTuple):
     """A column of a parent that sums up a column of the rows that refer to it.
 
-    place: the summed column; None counts the rows. empty: the values of parents without any."""
+    column_index: the summed column; None counts the rows. empty: the values of parents without
+        any.
+    """
 
     reference: Reference
-    place: int | None
-    parent_place: int
+    column_index: int | None
+    parent_column_index: int
     empty: frozenset[Any]
 
 
@@ -120,7 +122,7 @@ class Facts:
     meetings: two ways from a row to a third table, by one reference or two each, that end in one
         row.
     mirrored: the two columns of a table each of whose rows comes again with them exchanged.
-    spelled: the references whose value a key of the row begins with, and the place of the key.
+    spelled: the references whose value a key of the row begins with, and the index of the key.
     quotas: those by which each parent that has rows has so many.
     served: those by which each parent has rows, though some would have none by chance.
     """
@@ -138,7 +140,7 @@ class Facts:
 
 
 Free = dict[str, tuple[int, ...]]  # by table, the columns in no key and no reference
-Parents = Sequence[list[int | None]]  # by reference, the place of each row's parent
+Parents = Sequence[list[int | None]]  # by reference, the index of each row's parent
 
 
 def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, free: Free) -> Facts:
@@ -146,18 +148,18 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
     by_reference = dict(zip(references, parents, strict=True))
     known = _Known(rows.tables, by_reference, free, rows.families)
     copied = tuple(known.list_copied())
-    taken = {(one.reference.table, one.place) for one in copied}
+    taken = {(fact.reference.table, fact.column_index) for fact in copied}
     totalled = tuple(known.list_totalled(taken))
-    taken |= {(one.reference.parent, one.parent_place) for one in totalled}
+    taken |= {(fact.reference.parent, fact.parent_column_index) for fact in totalled}
     return Facts(
         columns={
             name: tuple(_describe_columns(table, free[name])) for name, table in rows.tables.items()
         },
         never_null={
             name: frozenset(
-                place
-                for place in range(len(table.table.columns) if len(table.rows) >= MANY else 0)
-                if all(row[place] is not None for row in table.rows)
+                index
+                for index in range(len(table.table.columns) if len(table.rows) >= MANY else 0)
+                if all(row[index] is not None for row in table.rows)
             )
             for name, table in rows.tables.items()
         },
@@ -173,12 +175,12 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
 
 
 def _describe_columns(table: TableRows, free: Sequence[int]) -> Iterator[ColumnFacts]:
-    for place, column in enumerate(table.table.columns):
-        values = list(table.values(place))
+    for column_index, column in enumerate(table.table.columns):
+        values = list(table.values(column_index))
         kinds = frozenset(map(type, values))
         distinct = dict.fromkeys(values)
         is_closed = (
-            place in free  # what refers to a table may refer to each of its rows
+            column_index in free  # what refers to a table may refer to each of its rows
             and len(values) >= max(MANY, _REPEATED * len(distinct))
             and float not in kinds
         )
@@ -199,25 +201,28 @@ class _Known:
     """The rows in which facts are looked for."""
 
     tables: dict[str, TableRows]
-    parents: dict[Reference, list[int | None]]  # the place of each row's parent
+    parents: dict[Reference, list[int | None]]  # the index of each row's parent
     free: Free
     families: Mapping[Reference, Family]
 
     def pair(self, reference: Reference) -> list[tuple[Row, int]]:
-        """Each row that has a parent, with its place."""
+        """Each row that has a parent, with the index of that."""
         pairs = zip(self.tables[reference.table].rows, self.parents[reference], strict=True)
-        return [(row, place) for row, place in pairs if place is not None and place >= 0]
+        return [(row, index) for row, index in pairs if index is not None and index >= 0]
 
     def list_own(self, table: TableRows) -> list[int]:
         """The columns of a table that are in no declared key, and in no reference."""
         keys = {name for key in table.table.unique_keys for name in key}
         referring = {
-            place for one in self.parents if one.table == table.name for place in one.columns
+            index
+            for reference in self.parents
+            if reference.table == table.name
+            for index in reference.columns
         }
         return [
-            place
-            for place in table.stored
-            if place not in referring and table.table.columns[place].name not in keys
+            index
+            for index in table.stored
+            if index not in referring and table.table.columns[index].name not in keys
         ]
 
     def list_copied(self) -> Iterator[Copied]:
@@ -226,12 +231,12 @@ class _Known:
         own = {name: self.list_own(table) for name, table in self.tables.items()}
         for reference in self.parents:
             others = self.tables[reference.parent].rows
-            pairs = [(row, others[place]) for row, place in self.pair(reference)]
-            for place in own[reference.table] if len(pairs) >= MANY else ():
-                if _is_no_chance([row[place] for row, _ in pairs]):
+            pairs = [(row, others[parent_index]) for row, parent_index in self.pair(reference)]
+            for column_index in own[reference.table] if len(pairs) >= MANY else ():
+                if _is_no_chance([row[column_index] for row, _ in pairs]):
                     for other in own[reference.parent]:
-                        if all(row[place] == parent[other] for row, parent in pairs):
-                            yield Copied(reference, place, other)
+                        if all(row[column_index] == parent[other] for row, parent in pairs):
+                            yield Copied(reference, column_index, other)
                             break
 
     def list_totalled(self, taken: set[tuple[str, int]]) -> Iterator[Totalled]:
@@ -241,8 +246,8 @@ class _Known:
             if not (child.is_whole and parent.is_whole) or child is parent:
                 continue
             children: dict[int, list[Any]] = {}
-            for row, place in self.pair(reference):
-                children.setdefault(place, []).append(row)
+            for row, parent_index in self.pair(reference):
+                children.setdefault(parent_index, []).append(row)
             summed_columns = (None, *_list_numbers(child, self.free[child.name]))
             for summed in summed_columns:  # None counts rows
                 sums = {
@@ -252,7 +257,8 @@ class _Known:
                 if len(set(sums.values())) < _FEW_PARENTS:
                     continue
                 for other in _list_numbers(parent, self.free[parent.name]):
-                    same = sum(_is_near(parent.rows[at][other], one) for at, one in sums.items())
+                    booked = ((parent.rows[at][other], total) for at, total in sums.items())
+                    same = sum(_is_near(value, total) for value, total in booked)
                     if (parent.name, other) not in taken and same >= _NEARLY_ALL * len(sums):
                         rest = {row[other] for at, row in enumerate(parent.rows) if at not in sums}
                         yield Totalled(reference, summed, other, frozenset(rest))
@@ -260,26 +266,26 @@ class _Known:
 
     def list_meetings(self) -> Iterator[tuple[Way, Way]]:
         ways: dict[tuple[str, str], list[Way]] = {}
-        for one in self.parents:
-            ways.setdefault((one.table, one.parent), []).append((one,))
+        for reference in self.parents:
+            ways.setdefault((reference.table, reference.parent), []).append((reference,))
             for other in self.parents:
-                if other.table == one.parent and other.parent != one.table:
-                    ways.setdefault((one.table, other.parent), []).append((one, other))
+                if other.table == reference.parent and other.parent != reference.table:
+                    ways.setdefault((reference.table, other.parent), []).append((reference, other))
 
         def follow(way: Way, row: int | None) -> int | None:
             for reference in way:
                 row = self.parents[reference][row] if row is not None and row >= 0 else None
             return row
 
-        for (name, _end), found in ways.items():
-            for left, right in combinations(found, 2):
+        for (name, _end), reaching in ways.items():
+            for left, right in combinations(reaching, 2):
                 if left[0] == right[0] or len(left) == len(right) == 1:
                     continue
                 rows = range(len(self.tables[name].rows))
                 ends = [(follow(left, row), follow(right, row)) for row in rows]
                 ends = [pair for pair in ends if None not in pair and DANGLING not in pair]
-                is_rule = len(ends) >= MANY and _is_no_chance([one for one, _ in ends])
-                if is_rule and all(one == other for one, other in ends):
+                is_rule = len(ends) >= MANY and _is_no_chance([end for end, _ in ends])
+                if is_rule and all(end == other for end, other in ends):
                     yield left, right
 
     def list_mirrored(self) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -289,10 +295,10 @@ class _Known:
             if is_pair and len(left.columns) == 1 == len(right.columns):
                 low, high = sorted((*left.columns, *right.columns))
                 known = set(table.rows)
-                found = sum(mirror_row(row, low, high) in known for row in table.rows)
+                count = sum(mirror_row(row, low, high) in known for row in table.rows)
                 # of a sample, the other row of a pair may not have been read
                 share = 1 if table.is_whole else _OF_SAMPLE
-                if len(table.rows) >= MANY and found >= share * len(table.rows):
+                if len(table.rows) >= MANY and count >= share * len(table.rows):
                     yield table.name, (low, high)
 
     def list_spelled(self) -> Iterator[tuple[Reference, int]]:
@@ -300,13 +306,13 @@ class _Known:
         for reference in self.parents:
             rows = self.tables[reference.table].rows
             own = {*reference.columns, *self.free[reference.table]}
-            for place in range(len(rows[0]) if len(rows) >= MANY else 0):
-                pairs = [(row[place], row[reference.columns[0]]) for row in rows]
-                if place not in own and all(
+            for column_index in range(len(rows[0]) if len(rows) >= MANY else 0):
+                pairs = [(row[column_index], row[reference.columns[0]]) for row in rows]
+                if column_index not in own and all(
                     isinstance(key, str) and isinstance(text, str) and key.startswith(text)
                     for key, text in pairs
                 ):
-                    yield reference, place
+                    yield reference, column_index
                     break
 
     def count_family(self, reference: Reference) -> Family | None:
@@ -315,11 +321,13 @@ class _Known:
         if not (child.is_whole and parent.is_whole):
             return self.families.get(reference)
         pairs = self.pair(reference)
-        return Family(len(pairs), len({place for _, place in pairs}), len(parent.rows))
+        referred = {parent_index for _, parent_index in pairs}
+        return Family(len(pairs), len(referred), len(parent.rows))
 
     def list_quotas(self) -> Iterator[tuple[Reference, int]]:
         for reference in self.parents:
-            counts = Counter(Counter(place for _, place in self.pair(reference)).values())
+            children = Counter(parent_index for _, parent_index in self.pair(reference))
+            counts = Counter(children.values())
             family, most = self.count_family(reference), max(counts, default=1)
             # of a sample, not all rows of a parent may have been read
             share = 1 if self.tables[reference.table].is_whole else _OF_SAMPLE
@@ -346,18 +354,19 @@ class _Known:
         if len(table.rows) < MANY:
             return
         columns = list(zip(*table.rows, strict=True))
-        done = {place for place in range(len(columns)) if place not in free}
-        done |= {place for place in free if (name, place) in taken}
-        computed = list(_list_computed(columns, _list_numbers(table, free)[:_MOST_NUMBERS], done))
-        done |= {one.place for one in computed}
+        done = {index for index in range(len(columns)) if index not in free}
+        done |= {index for index in free if (name, index) in taken}
+        numbers = _list_numbers(table, free)[:_MAX_SUMMED_COLUMNS]
+        computed = list(_list_computed(columns, numbers, done))
+        done |= {derived.column_index for derived in computed}
         yield from _list_determined(columns, done)
-        yield from _list_ordered(columns, [place for place in free if place not in done])
+        yield from _list_ordered(columns, [index for index in free if index not in done])
         yield from computed
 
 
-def _list_numbers(table: TableRows, places: Sequence[int]) -> list[int]:
-    kinds = {place: set(map(type, table.values(place))) for place in places}
-    return [place for place in places if kinds[place] and kinds[place] <= {int, float}]
+def _list_numbers(table: TableRows, columns: Sequence[int]) -> list[int]:
+    kinds = {index: set(map(type, table.values(index))) for index in columns}
+    return [index for index in columns if kinds[index] and kinds[index] <= {int, float}]
 
 
 def _is_near(left: Any, right: Any) -> bool:
@@ -387,7 +396,7 @@ def _list_computed(
         for kind in ("plus", "times"):
             values = list(zip(columns[total], columns[left], columns[right], strict=True))
             if all(_is_near(row[0], compute(kind, *row[1:])) for row in values) and all(
-                len(set(columns[place])) >= _FEW_PARENTS for place in (total, left, right)
+                len(set(columns[index])) >= _FEW_PARENTS for index in (total, left, right)
             ):
                 used |= {total, left, right}
                 if total not in done:
@@ -415,26 +424,28 @@ def _list_determined(columns: Sequence[Sequence[Any]], done: set[int]) -> Iterat
     """The columns of which another one knows the value, such as a city's state."""
     counts = [len(set(values)) for values in columns]
     rows = len(columns[0])
-    found: dict[int, Derived] = {}
+    derived: dict[int, Derived] = {}
     coarse_first = sorted(range(len(columns)), key=lambda at: (counts[at], -at))
-    for place, values in enumerate(columns):
-        if place in done or counts[place] == 1:
+    for column_index, values in enumerate(columns):
+        if column_index in done or counts[column_index] == 1:
             continue
         fewest = _UNLIKELY / -log(_share_alike(values))
         for source in coarse_first:
-            is_twin = counts[source] == counts[place] and source < place
-            if counts[source] > counts[place] or is_twin:
+            is_twin = counts[source] == counts[column_index] and source < column_index
+            if counts[source] > counts[column_index] or is_twin:
                 if rows - counts[source] < fewest:
                     break
                 known = _map(columns[source], values)
                 if known is not None:
                     is_equal = all(left == right for left, right in known.items())
                     kind = "equal" if is_equal else "known"
-                    found[place] = Derived(kind, place, (source,), known)
+                    derived[column_index] = Derived(kind, column_index, (source,), known)
                     break
-    yield from sorted(
-        found.values(), key=lambda one: (-counts[one.sources[0]], one.sources, one.place)
-    )
+
+    def rank(column: Derived) -> tuple[int, tuple[int, ...], int]:
+        return -counts[column.sources[0]], column.sources, column.column_index
+
+    yield from sorted(derived.values(), key=rank)
 
 
 def _map(sources: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any] | None:
@@ -446,10 +457,10 @@ def _map(sources: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any] | None
     return known
 
 
-def _list_ordered(columns: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[Derived]:
+def _list_ordered(columns: Sequence[Sequence[Any]], free: Sequence[int]) -> Iterator[Derived]:
     """The pairs of columns of which the first is never greater, as a start and an end."""
     used: set[int] = set()
-    for low, high in permutations(places, 2):
+    for low, high in permutations(free, 2):
         pairs = list(zip(columns[low], columns[high], strict=True))
         if used & {low, high} or not all(_is_ordered(*pair) for pair in pairs if None not in pair):
             continue

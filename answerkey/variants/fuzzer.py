@@ -32,7 +32,7 @@ from answerkey.variants.rows import Rows, open_empty
 _GREATEST_GROUP = _NAMESAKES = 3
 _FEW = 4  # values of a skewed column
 
-# A new row of a table, given those that were made for the same place among the rows of a query.
+# A new row of a table, given those that were made for the same member of FROM.
 RowMaker = Callable[[Draft, str, list[DraftRow]], DraftRow | None]
 
 
@@ -45,19 +45,19 @@ def permute_columns(draft: Draft) -> None:
 
 def rename(draft: Draft) -> None:
     """Put the values of each column that is a key alone on other rows: names get other codes."""
-    spelling = {(one.table, place) for one, place in draft.facts.kept.spelled.items()}
+    spelling = {(reference.table, index) for reference, index in draft.facts.kept.spelled.items()}
     for name in draft.rows:
-        places = [place for place in draft.facts.alone[name] if (name, place) not in spelling]
-        _permute(draft, name, places)
+        columns = [index for index in draft.facts.alone[name] if (name, index) not in spelling]
+        _permute(draft, name, columns)
 
 
-def _permute(draft: Draft, name: str, places: Sequence[int]) -> None:
+def _permute(draft: Draft, name: str, columns: Sequence[int]) -> None:
     rows = draft.rows[name]
-    for place in places:
-        values = [row.values[place] for row in rows]
+    for column_index in columns:
+        values = [row.values[column_index] for row in rows]
         draft.random.shuffle(values)
         for row, value in zip(rows, values, strict=True):
-            row.values[place] = value
+            row.values[column_index] = value
 
 
 def reassign_children(draft: Draft) -> None:
@@ -74,37 +74,39 @@ def skew_values(draft: Draft) -> None:
     on: in half of the columns whose values repeat in the database, and of the references. Then
     groups have sizes that differ, and one of them the most rows."""
     for name, rows in draft.rows.items():
-        references = [one for one in draft.list_references(name) if not draft.is_fixed(one)]
+        references = [
+            reference for reference in draft.list_references(name) if not draft.is_fixed(reference)
+        ]
         table = draft.source.tables[name]
-        for places in (
-            *((place,) for place in draft.facts.free[name]),
+        for columns in (
+            *((column_index,) for column_index in draft.facts.free[name]),
             *(reference.columns for reference in references),
         ):
-            known = [tuple(row[place] for place in places) for row in table.rows]
+            known = [tuple(row[index] for index in columns) for row in table.rows]
             if draft.random.random() < 0.5 or len(set(known)) == len(known):
                 continue
-            values = list(dict.fromkeys(row.take(places) for row in rows))
+            values = list(dict.fromkeys(row.take(columns) for row in rows))
             values = draft.random.sample(values, min(_FEW, len(values)))
             waiting = draft.random.sample(rows, len(rows))
             for number, value in enumerate(values, start=1):
                 count = len(waiting) if number == len(values) else len(waiting) // 2 + 1
                 for row in waiting[:count]:
-                    row.put(places, value)
+                    row.put(columns, value)
                 waiting = waiting[count:]
 
 
 def exchange_values(draft: Draft) -> None:
-    """Put another value of its column in the place of each, in all rows: in the columns whose
+    """Exchange each value for another one of its column, in all rows: in the columns whose
     values repeat in the database. Then another value is the most common. A value that is alone in
     its column is changed in most rows, to one near it."""
     for name, rows in draft.rows.items():
-        for place in draft.facts.free[name]:
-            known = list(draft.source.tables[name].values(place))
+        for column_index in draft.facts.free[name]:
+            known = list(draft.source.tables[name].values(column_index))
             values = list(dict.fromkeys(known))
             if len(values) == len(known):
                 continue
             if len(values) == 1:
-                if draft.facts.kept.columns[name][place].closed is not None:
+                if draft.facts.kept.columns[name][column_index].closed is not None:
                     continue
                 others = dict(zip(values, list_near(values[0])[-1:], strict=False))
                 changed = draft.random.sample(rows, len(rows) - len(rows) // 3)
@@ -113,7 +115,8 @@ def exchange_values(draft: Draft) -> None:
                 others = dict(zip(values, [*values[start:], *values[:start]], strict=True))
                 changed = rows
             for row in changed:
-                row.values[place] = others.get(row.values[place], row.values[place])
+                value = row.values[column_index]
+                row.values[column_index] = others.get(value, value)
 
 
 def take_children(draft: Draft) -> None:
@@ -142,13 +145,13 @@ def take_children(draft: Draft) -> None:
 
 def drop_childless(draft: Draft) -> None:
     """Drop the rows that no other refers to by a reference though, in the database, one does."""
-    for reference, places in zip(draft.facts.references, draft.facts.parents, strict=True):
-        has_child = {place for place in places if place is not None}
+    for reference, parent_indexes in zip(draft.facts.references, draft.facts.parents, strict=True):
+        has_child = {index for index in parent_indexes if index is not None}
         referred = {row.take(reference.columns) for row in draft.rows[reference.table]}
         draft.rows[reference.parent] = [
             row
             for row in draft.rows[reference.parent]
-            if row.place not in has_child or row.take(reference.referred) in referred
+            if row.source_index not in has_child or row.take(reference.referred) in referred
         ]
 
 
@@ -159,20 +162,20 @@ def collide_values(draft: Draft) -> None:
         if len(rows) < 2:
             continue
         free = draft.facts.free[name]
-        for place in free:
+        for column_index in free:
             for row in draft.random.sample(rows, max(1, len(rows) // 3)):
-                row.values[place] = draft.random.choice(rows).values[place]
-        one, other = draft.random.sample(rows, 2)
-        one.put(free, other.take(free))
+                row.values[column_index] = draft.random.choice(rows).values[column_index]
+        row, other = draft.random.sample(rows, 2)
+        row.put(free, other.take(free))
 
 
 def set_nulls(draft: Draft) -> None:
     """Empty some values of half of the columns that may be NULL."""
     for name, rows in draft.rows.items():
-        for place in draft.facts.nullable[name]:
+        for column_index in draft.facts.nullable[name]:
             if rows and draft.random.random() < 0.5:
                 for row in draft.random.sample(rows, max(1, len(rows) // 5)):
-                    row.values[place] = None
+                    row.values[column_index] = None
 
 
 def copy_rows(draft: Draft) -> None:
@@ -200,23 +203,23 @@ def plant_constants(draft: Draft) -> None:
     """Put constants and the values near them into rows; into a new row where the column is part of
     a key or a reference."""
     counts: dict[tuple[str, int], int] = {}
-    for name, place, constant in draft.random.sample(draft.constants, len(draft.constants)):
-        fit = draft.facts.kept.columns[name][place].fit
+    for name, column_index, constant in draft.random.sample(draft.constants, len(draft.constants)):
+        fit = draft.facts.kept.columns[name][column_index].fit
         value, rows = fit(constant), draft.rows[name]
-        is_stored = place in draft.source.tables[name].stored
+        is_stored = column_index in draft.source.tables[name].stored
         if value is None or not rows or not is_stored:
             continue
         values = (value, *(near for near in map(fit, list_near(value)) if near is not None))
         for planted in values:
-            counts[name, place] = counts.get((name, place), 0) + 1
-            if counts[name, place] > max(3, draft.max_rows // 2):
+            counts[name, column_index] = counts.get((name, column_index), 0) + 1
+            if counts[name, column_index] > max(3, draft.max_rows // 2):
                 break
             row: DraftRow | None = draft.random.choice(rows)
-            if row is not None and place not in draft.facts.free[name]:
+            if row is not None and column_index not in draft.facts.free[name]:
                 row = make_row(draft, name, row.values)
                 add_row(draft, name, row)
             if row is not None:
-                row.values[place] = planted
+                row.values[column_index] = planted
 
 
 def plant_conditions(draft: Draft) -> None:
@@ -228,8 +231,8 @@ def plant_conditions(draft: Draft) -> None:
         most = {name: len(rows) + new for name, rows in draft.rows.items()}
         for planted in draft.random.sample(draft.conditions, len(draft.conditions)):
             count = len(planted.values)
-            wanted = [{*range(count)} - {place} for place in range(count)]
-            wanted += [{place} for place in range(count)] if count > 2 else []
+            wanted = [{*range(count)} - {missed} for missed in range(count)]
+            wanted += [{alone} for alone in range(count)] if count > 2 else []
             for met in [{*range(count)}] if is_whole else wanted:
                 if all(len(draft.rows[name]) < most[name] for name in planted.tables):
                     is_alike = draft.random.random() < 0.5
@@ -246,8 +249,8 @@ def plant_near_misses(draft: Draft) -> None:
     here on, a value that one row of the database has may come again."""
     for planted in draft.conditions:
         plant_rows(draft, planted, range(len(planted.values)), partial(_copy_row, is_alike=True))
-    for name, place, value in draft.single:
-        keep_single(draft, name, place, value)
+    for name, column_index, value in draft.single:
+        keep_single(draft, name, column_index, value)
     draft.single = []
     for planted in draft.conditions:
         for missed in range(len(planted.values)):
@@ -270,13 +273,13 @@ def _copy_row(draft: Draft, name: str, known: list[DraftRow], *, is_alike: bool)
 
 
 def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: RowMaker) -> None:
-    """Add the rows behind a row that a query gives, where only the conditions at some places are
+    """Add the rows behind a row that a query gives, where only the conditions at some indexes are
     `met`; as often as the query asks for rows of a group, if all are."""
     classes, shared_classes = _join_classes(draft, planted)
-    class_of = {slot: number for number, one in enumerate(classes) for slot in one}
+    class_of = {slot: number for number, slots in enumerate(classes) for slot in slots}
     constants = {
-        slot: meets if place in met else misses
-        for place, (slot, meets, misses) in enumerate(planted.values)
+        slot: meets if condition_index in met else misses
+        for condition_index, (slot, meets, misses) in enumerate(planted.values)
     }
     ranks = {name: rank for rank, name in enumerate(sort_children_first(draft))}
     order = sorted(range(len(planted.tables)), key=lambda row: -ranks[planted.tables[row]])
@@ -291,8 +294,8 @@ def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: Ro
                 continue
             slots = [slot for slot in class_of if slot[0] == number]
             own = {slot[1]: values[class_of[slot]] for slot in slots if class_of[slot] in values}
-            own |= {place: value for (of, place), value in constants.items() if of == number}
-            row = _place_row(draft, planted.tables[number], row, own)
+            own |= {index: value for (of, index), value in constants.items() if of == number}
+            row = _put_row(draft, planted.tables[number], row, own)
             made[number].append(row)
             for slot in slots:
                 if row.values[slot[1]] is not None:
@@ -301,30 +304,30 @@ def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: Ro
 
 
 def _join_classes(draft: Draft, planted: Conditions) -> tuple[list[frozenset[Slot]], set[int]]:
-    """The columns that must be equal together, and the places of those that a group shares."""
+    """The columns that must be equal together, and the indexes of those that a group shares."""
     classes: list[frozenset[Slot]] = []
     for pair in [*planted.equal, *((slot, slot) for slot in planted.shared)]:
-        same = [one for one in classes if one & {*pair}]
-        classes = [one for one in classes if one not in same] + [frozenset(pair).union(*same)]
+        same = [slots for slots in classes if slots & {*pair}]
+        classes = [slots for slots in classes if slots not in same] + [frozenset(pair).union(*same)]
     grouped = {row for row, _ in planted.shared}
     shared = {*planted.shared}
     shared |= {  # the group is of the rows that others refer to by a key, as well
-        (row, place)
-        for one in classes
-        for row, place in one
-        if len(one) > 1 and row in grouped and (place,) in draft.facts.keys[planted.tables[row]]
+        (row, index)
+        for slots in classes
+        for row, index in slots
+        if len(slots) > 1 and row in grouped and (index,) in draft.facts.keys[planted.tables[row]]
     }
-    return classes, {number for number, one in enumerate(classes) if one & shared}
+    return classes, {number for number, slots in enumerate(classes) if slots & shared}
 
 
-def _place_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> DraftRow:
+def _put_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> DraftRow:
     """The row with these values, added to its table, or another one that has its key by then."""
     table = draft.source.tables[name]
-    for place, constant in values.items():
-        value = draft.facts.kept.columns[name][place].fit(constant)
-        is_null = constant is None and place in draft.facts.nullable[name]
-        if (value is not None or is_null) and place in table.stored:
-            row.values[place] = value
+    for column_index, constant in values.items():
+        value = draft.facts.kept.columns[name][column_index].fit(constant)
+        is_null = constant is None and column_index in draft.facts.nullable[name]
+        if (value is not None or is_null) and column_index in table.stored:
+            row.values[column_index] = value
     keys = [key for key in draft.facts.keys[name] if None not in row.take(key)]
     own = [row.take(key) for key in keys]
     for other in draft.rows[name]:
@@ -353,7 +356,7 @@ def fill_tables_whole(draft: Draft) -> None:
     """Put all rows of the database into a draft, and new ones until each table has `max_rows`; then
     rows that meet all conditions of each query, as long as there is room."""
     for name, table in draft.source.tables.items():
-        draft.rows[name] = [DraftRow(row, place) for place, row in enumerate(table.rows)]
+        draft.rows[name] = [DraftRow(row, index) for index, row in enumerate(table.rows)]
     for name in reversed(sort_children_first(draft)):
         for _ in range(draft.max_rows - len(draft.rows[name])):
             add_row(draft, name, _make_other_row(draft, name, []))
@@ -366,10 +369,11 @@ def _make_other_row(draft: Draft, name: str, _: list[DraftRow]) -> DraftRow | No
     row = make_row(draft, name, None)
     if row is None:
         return None
-    for place in draft.facts.free[name]:
-        column = draft.source.tables[name].table.columns[place]
-        known = {other.values[place] for other in draft.rows[name]} | {row.values[place]}
-        row.values[place] = _vary(draft.random, column.name.lower(), known, row.values[place])
+    for column_index in draft.facts.free[name]:
+        column = draft.source.tables[name].table.columns[column_index]
+        value = row.values[column_index]
+        known = {other.values[column_index] for other in draft.rows[name]} | {value}
+        row.values[column_index] = _vary(draft.random, column.name.lower(), known, value)
     return row
 
 

@@ -39,7 +39,7 @@ Keys = dict[str, dict[int, set[Any]]]  # by table and position of the column, th
 Key = tuple[int, ...]  # positions of columns
 _LIKELY = 0.05
 _UNLIKELY_TWICE = 7  # pairs equal by chance: less than once in a thousand times none is
-Link = tuple[str, int]  # a table, and the place of a row in it
+Link = tuple[str, int]  # a table, and the index of a row of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class KeyFacts:
 
     keys: by table, the columns whose values differ in each row that has them.
     references: all of them, declared ones first.
-    parents: by reference, the place of each row's parent in its table; DANGLING where there is
+    parents: by reference, the index of each row's parent in its table; DANGLING where there is
         none, None where a value is NULL.
     links: the rows that a row refers to.
     free: by table, the columns that are in no key and no reference, and are not generated.
@@ -68,16 +68,20 @@ class KeyFacts:
     kept: Facts
 
     def without_keys(self, rows: Rows, columns: Collection[tuple[str, int]]) -> KeyFacts:
-        """The same where these columns, by table and place, are no keys by themselves, unless they
+        """The same where these columns, by table and index, are no keys by themselves, unless they
         are declared as one or others refer to them."""
         keys, free, alone = dict(self.keys), dict(self.free), dict(self.alone)
-        for name, places in self.alone.items():
+        for name, columns_alone in self.alone.items():
             table = rows.tables[name].table
             sure = {find_positions(table, key) for key in table.unique_keys}
-            loose = {place for place in places if (name, place) in columns and (place,) not in sure}
+            loose = {
+                index
+                for index in columns_alone
+                if (name, index) in columns and (index,) not in sure
+            }
             keys[name] = tuple(key for key in keys[name] if not (len(key) == 1 and loose & {*key}))
             free[name] = tuple(sorted({*free[name], *loose}))
-            alone[name] = tuple(place for place in places if place not in loose)
+            alone[name] = tuple(index for index in columns_alone if index not in loose)
         return replace(self, keys=keys, free=free, alone=alone)
 
 
@@ -93,33 +97,33 @@ def find_key_facts(rows: Rows) -> KeyFacts:
         for column_index in {column_index for key in keys[name] for column_index in key}:
             columns[name].pop(column_index, None)
         singles = {key[0] for key in keys[name] if len(key) == 1}
-        columns[name] |= {
-            column_index: set(table.values(column_index)) for column_index in sorted(singles)
-        }
-    found = [*declared, *_find_de_facto(rows, declared, columns)]
+        columns[name] |= {index: set(table.values(index)) for index in sorted(singles)}
+    references = [*declared, *_find_de_facto(rows, declared, columns)]
     for name, table in rows.tables.items():
-        referred = {reference.referred for reference in found if reference.parent == name}
-        for place in sorted(columns[name]):
-            is_named = has_id_name(table.table.columns[place].name) or _are_names(table, place)
-            if (place,) in referred or (is_named and _is_no_chance(rows, name, place, found)):
-                keys[name].append((place,))
-        keys[name] += [(place,) for place in columns[name] if _is_list(table, place, keys[name])]
+        referred = {reference.referred for reference in references if reference.parent == name}
+        for column_index in sorted(columns[name]):
+            own_name = table.table.columns[column_index].name
+            is_named = has_id_name(own_name) or _are_names(table, column_index)
+            is_key = is_named and _is_no_chance(rows, name, column_index, references)
+            if is_key or (column_index,) in referred:
+                keys[name].append((column_index,))
+        keys[name] += [(index,) for index in columns[name] if _is_list(table, index, keys[name])]
         keys[name] += [key for key in sorted(referred) if len(key) > 1 and _tells_apart(table, key)]
-        keys[name] += [*_find_name_key(table), *_find_link_key(rows, table, found)]
+        keys[name] += [*_find_name_key(table), *_find_link_key(rows, table, references)]
         keys[name] = list(dict.fromkeys(keys[name]))
-    parents = [_find_parents(rows, reference) for reference in found]
-    free, alone, nullable = _list_changeable(rows, keys, found)
-    kept = find_facts(rows, found, parents, free)
+    parents = [_find_parents(rows, reference) for reference in references]
+    free, alone, nullable = _list_changeable(rows, keys, references)
+    kept = find_facts(rows, references, parents, free)
     return KeyFacts(
         keys={name: tuple(own) for name, own in keys.items()},
-        references=tuple(found),
+        references=tuple(references),
         parents=tuple(parents),
-        links=_list_links(found, parents),
+        links=_list_links(references, parents),
         free=free,
         alone=alone,
         nullable={
-            name: tuple(place for place in places if place not in kept.never_null[name])
-            for name, places in nullable.items()
+            name: tuple(index for index in may_be_null if index not in kept.never_null[name])
+            for name, may_be_null in nullable.items()
         },
         kept=kept,
     )
@@ -135,49 +139,51 @@ def _find_de_facto(rows: Rows, declared: Sequence[Reference], keys: Keys) -> lis
                 by_name.setdefault(other, {})[name, key] = None
     known = {(reference.table, reference.columns) for reference in declared}
     linked = {(reference.table, reference.parent) for reference in declared}
-    found = []
+    references = []
     for name in reversed(rows.tables):
         table = rows.tables[name]
-        for place, column in enumerate(table.table.columns):
-            values = set(table.values(place))
+        for column_index, column in enumerate(table.table.columns):
+            values = set(table.values(column_index))
             kinds = set(map(type, values))
-            if (name, (place,)) in known or kinds not in ({int}, {str}):
+            if (name, (column_index,)) in known or kinds not in ({int}, {str}):
                 continue
             for parent, key in by_name.get(join_name(column.name), ()):
                 is_new = parent != name and (parent, name) not in linked
                 held = keys[parent][key]
                 if is_new and values <= held and kinds == set(map(type, held)):
                     linked.add((name, parent))
-                    found.append(Reference(name, (place,), parent, (key,)))
-    return found
+                    references.append(Reference(name, (column_index,), parent, (key,)))
+    return references
 
 
 def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
-    found = {}
-    for place in range(len(table.table.columns) if len(table.rows) >= FEWEST else 0):
-        values = set(table.values(place))
+    unique = {}
+    for column_index in range(len(table.table.columns) if len(table.rows) >= FEWEST else 0):
+        values = set(table.values(column_index))
         if len(values) == len(table.rows) and not any(isinstance(v, float) for v in values):
-            found[place] = values
-    return found
+            unique[column_index] = values
+    return unique
 
 
 def _tells_apart(table: TableRows, key: Key) -> bool:
-    values = [tuple(row[place] for place in key) for row in table.rows]
+    values = [tuple(row[column_index] for column_index in key) for row in table.rows]
     return len(values) >= FEWEST and len(set(values)) == len(values)
 
 
-def _is_list(table: TableRows, place: int, keys: Sequence[Key]) -> bool:
+def _is_list(table: TableRows, column_index: int, keys: Sequence[Key]) -> bool:
     """Whether a table has a column of texts, and beside it a key and nothing else."""
-    has_key = len(table.table.columns) == 2 and (1 - place,) in keys
-    return has_key and all(isinstance(value, str) for value in table.values(place))
+    has_key = len(table.table.columns) == 2 and (1 - column_index,) in keys
+    return has_key and all(isinstance(value, str) for value in table.values(column_index))
 
 
-def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Reference]) -> bool:
+def _is_no_chance(
+    rows: Rows, name: str, column_index: int, references: Sequence[Reference]
+) -> bool:
     """Whether a column refers to no other table, or to one where rows that differ mean something:
     the birthday problem."""
     table = rows.tables[name]
     for reference in references:
-        if reference.table == name and place in reference.columns:
+        if reference.table == name and column_index in reference.columns:
             parents = len(rows.tables[reference.parent].rows)
             chance = prod(1 - number / max(parents, 1) for number in range(len(table.rows)))
             if chance > _LIKELY or not table.is_whole:
@@ -185,22 +191,23 @@ def _is_no_chance(rows: Rows, name: str, place: int, references: Sequence[Refere
     return True
 
 
-def _are_names(table: TableRows, place: int) -> bool:
+def _are_names(table: TableRows, column_index: int) -> bool:
     """Whether a column has many words, all of which differ: names that nobody gives twice."""
     return len(table.rows) >= MANY and all(
-        isinstance(value, str) and any(map(str.isalpha, value)) for value in table.values(place)
+        isinstance(value, str) and any(map(str.isalpha, value))
+        for value in table.values(column_index)
     )
 
 
 def _find_name_key(table: TableRows) -> list[Key]:
     """The first and the last name of many people, if no two have both in common."""
     key = tuple(
-        place
-        for place, column in enumerate(table.table.columns)
+        index
+        for index, column in enumerate(table.table.columns)
         if "name" in fold_name(column.name) and affinity(column.type) == "TEXT"
     )
     is_key = len(key) > 1 and len(table.rows) >= MANY and _tells_apart(table, key)
-    is_full = all(row[place] is not None for place in key for row in table.rows)
+    is_full = all(row[column_index] is not None for column_index in key for row in table.rows)
     return [key] if is_key and is_full else []
 
 
@@ -208,7 +215,7 @@ def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]
     """The columns that refer to two tables or more, if they tell all rows apart: in a table without
     a key, or where parents drawn by chance would hardly do so."""
     own = [reference for reference in references if reference.table == table.name]
-    key = tuple(sorted({place for reference in own for place in reference.columns}))
+    key = tuple(sorted({index for reference in own for index in reference.columns}))
     parents = {reference.parent for reference in own}
     if len(parents) < 2 or not _tells_apart(table, key):
         return []
@@ -220,21 +227,22 @@ def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]
 
 def _find_parents(rows: Rows, reference: Reference) -> list[int | None]:
     fold = make_fold(rows, reference)
-    places: dict[Row, int] = {}
-    for place, row in enumerate(rows.tables[reference.parent].rows):
-        places.setdefault(fold(row, reference.referred), place)
-    found = (fold(row, reference.columns) for row in rows.tables[reference.table].rows)
-    return [None if None in values else places.get(values, DANGLING) for values in found]
+    row_indexes: dict[Row, int] = {}
+    for row_index, row in enumerate(rows.tables[reference.parent].rows):
+        row_indexes.setdefault(fold(row, reference.referred), row_index)
+    referring = (fold(row, reference.columns) for row in rows.tables[reference.table].rows)
+    return [None if None in values else row_indexes.get(values, DANGLING) for values in referring]
 
 
 def _list_links(
     references: Sequence[Reference], parents: Sequence[list[int | None]]
 ) -> dict[Link, list[Link]]:
     links: dict[Link, list[Link]] = {}
-    for reference, places in zip(references, parents, strict=True):
-        for place, parent in enumerate(places):
+    for reference, row_indexes in zip(references, parents, strict=True):
+        for row_index, parent in enumerate(row_indexes):
             if parent is not None and parent != DANGLING:
-                links.setdefault((reference.table, place), []).append((reference.parent, parent))
+                link = reference.parent, parent
+                links.setdefault((reference.table, row_index), []).append(link)
     return links
 
 
@@ -246,16 +254,14 @@ def make_fold(rows: Rows, reference: Reference) -> Callable[[Sequence[Any], Key]
     """
     parent = rows.tables[reference.parent].table
     collations = list_collations(parent.sql)
-    columns = [parent.columns[place] for place in reference.referred]
+    columns = [parent.columns[column_index] for column_index in reference.referred]
     kinds = [
         (affinity(column.type), FOLDS[collations.get(fold_name(column.name), BINARY)])
         for column in columns
     ]
 
-    def fold(row: Sequence[Any], places: Key) -> Row:
-        return tuple(
-            _fold_value(row[place], *kind) for place, kind in zip(places, kinds, strict=True)
-        )
+    def fold(row: Sequence[Any], key: Key) -> Row:
+        return tuple(_fold_value(row[index], *kind) for index, kind in zip(key, kinds, strict=True))
 
     return fold
 
@@ -276,19 +282,29 @@ def _list_changeable(
 ) -> tuple[dict[str, Key], dict[str, Key], dict[str, Key]]:
     free, alone, nullable = {}, {}, {}
     for name, table in rows.tables.items():
-        referred = {place for one in references if one.parent == name for place in one.referred}
-        referring = {place for one in references if one.table == name for place in one.columns}
-        fixed = {place for key in keys[name] for place in key} | referred
-        full = {place for place in referring if all(row[place] is not None for row in table.rows)}
-        free[name] = tuple(place for place in table.stored if place not in fixed | referring)
+        referred = {
+            index
+            for reference in references
+            if reference.parent == name
+            for index in reference.referred
+        }
+        referring = {
+            index
+            for reference in references
+            if reference.table == name
+            for index in reference.columns
+        }
+        fixed = {column_index for key in keys[name] for column_index in key} | referred
+        full = {index for index in referring if all(row[index] is not None for row in table.rows)}
+        free[name] = tuple(index for index in table.stored if index not in fixed | referring)
         alone[name] = tuple(
-            place
-            for place in table.stored
-            if (place,) in keys[name] and place not in referred | referring
+            index
+            for index in table.stored
+            if (index,) in keys[name] and index not in referred | referring
         )
         nullable[name] = tuple(
-            place
-            for place in table.stored
-            if place not in fixed | full and not table.table.columns[place].is_not_null
+            index
+            for index in table.stored
+            if index not in fixed | full and not table.table.columns[index].is_not_null
         )
     return free, alone, nullable

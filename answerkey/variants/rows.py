@@ -42,20 +42,20 @@ class TableRows:
     def name(self) -> str:
         return self.table.name
 
-    def values(self, place: int) -> Iterator[Any]:
+    def values(self, column_index: int) -> Iterator[Any]:
         """The values of a column, NULL left out."""
-        return (row[place] for row in self.rows if row[place] is not None)
+        return (row[column_index] for row in self.rows if row[column_index] is not None)
 
     @property
     def insert(self) -> str:
         """The statement that inserts a row, given its stored values."""
-        names = ", ".join(quote_name(self.table.columns[place].name) for place in self.stored)
-        places = ", ".join("?" * len(self.stored))
-        return f"INSERT INTO {quote_name(self.name)} ({names}) VALUES ({places})"
+        names = ", ".join(quote_name(self.table.columns[index].name) for index in self.stored)
+        marks = ", ".join("?" * len(self.stored))
+        return f"INSERT INTO {quote_name(self.name)} ({names}) VALUES ({marks})"
 
     def take_stored(self, row: Sequence[Any]) -> list[Any]:
         """The values of a row that are inserted."""
-        return [row[place] for place in self.stored]
+        return [row[column_index] for column_index in self.stored]
 
 
 class Reference(NamedTuple):
@@ -136,13 +136,13 @@ def serialize_rows(rows: Rows) -> bytes:
 def list_declared(tables: Sequence[Table]) -> list[Reference]:
     """The foreign keys that name columns which are there, each once."""
     by_name = {fold_name(table.name): table for table in tables}
-    found = {
+    references = {
         reference: None
         for table in tables
         for key in table.foreign_keys
         if (reference := _resolve(key, table, by_name.get(fold_name(key.table)))) is not None
     }
-    return list(found)
+    return list(references)
 
 
 def _resolve(key: ForeignKey, table: Table, parent: Table | None) -> Reference | None:
@@ -157,9 +157,9 @@ def _resolve(key: ForeignKey, table: Table, parent: Table | None) -> Reference |
 
 def find_positions(table: Table, names: Sequence[str]) -> tuple[int, ...] | None:
     """The positions of columns in a table; None where one is missing."""
-    places = {fold_name(column.name): place for place, column in enumerate(table.columns)}
-    found = tuple(places.get(fold_name(name), -1) for name in names)
-    return None if -1 in found else found
+    indexes = {fold_name(column.name): index for index, column in enumerate(table.columns)}
+    positions = tuple(indexes.get(fold_name(name), -1) for name in names)
+    return None if -1 in positions else positions
 
 
 # Reading rows: a small database whole, of a large one some rows and the parents of these rows.
@@ -198,8 +198,8 @@ def read_rows(
             rows = _list_tables(connection)
             if not rows.tables:
                 raise InputError(f"{path}: has no table that can be read and made: expected one")
-            found = replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
-            return replace(found, families=_count_families(connection, found))
+            sampled = replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
+            return replace(sampled, families=_count_families(connection, sampled))
     except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
             f"{path}: no variants can be made of it: {error}; expected tables that this SQLite,"
@@ -235,7 +235,7 @@ def _list_tables(connection: sqlite3.Connection) -> Rows:
     for table in schema.tables:
         if (table.name,) in ordinary and table.columns:  # none, if its name is not UTF-8
             columns = connection.execute(f"PRAGMA table_xinfo({quote_name(table.name)})")
-            stored = (place for place, of in enumerate(columns) if of[6] not in _GENERATED)
+            stored = (index for index, column in enumerate(columns) if column[6] not in _GENERATED)
             tables[table.name] = TableRows(table, tuple(stored), [])
     statements = connection.execute(
         "SELECT type, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL"
@@ -277,14 +277,14 @@ class _Sample:
                 self._add(name, self._select(name, f"WHERE {rowid} = ?", (key,)))
         if len(self._whole) < len(self._tables):
             self._follow_references()
-        found = {}
+        tables = {}
         for name, table in self._tables.items():
             own = self._rows[name]
             rows = [*own.values()]
             if table.table.has_rowid:
                 rows = [own[key] for key in sorted(key for key in own if isinstance(key, int))]
-            found[name] = replace(table, rows=rows, is_whole=name in self._whole)
-        return found
+            tables[name] = replace(table, rows=rows, is_whole=name in self._whole)
+        return tables
 
     def _select(self, name: str, rest: str, values: Row = ()) -> Iterator[tuple[object, Row]]:
         """Rows, each with what tells it apart."""
@@ -295,8 +295,8 @@ class _Sample:
         for key, *row in self._connection.execute(sql, values):
             yield (key if table.has_rowid else tuple(row)), tuple(row)
 
-    def _add(self, name: str, found: Iterable[tuple[object, Row]]) -> None:
-        for key, row in found:
+    def _add(self, name: str, rows: Iterable[tuple[object, Row]]) -> None:
+        for key, row in rows:
             if sum(len(value) for value in row if isinstance(value, str | bytes)) > _MAX_ROW_BYTES:
                 self._whole.discard(name)
             else:
@@ -326,13 +326,13 @@ class _Sample:
         """Add the parents of rows, and take these from the rows whose parents find no room."""
         references = self._list_references()
         parents: dict[tuple[Reference, Row], object] = {}
-        referred = {one.parent for one in references}
+        referred = {reference.parent for reference in references}
         first = sorted(self._rows, key=lambda name: name in referred)  # the parents that all need
         new = deque((name, row) for name in first for row in self._rows[name].values())
         while new:
             name, row = new.popleft()
-            for reference in (one for one in references if one.table == name):
-                link = reference, tuple(row[place] for place in reference.columns)
+            for reference in (reference for reference in references if reference.table == name):
+                link = reference, tuple(row[index] for index in reference.columns)
                 if None not in link[1] and link not in parents:
                     key, parent = self._find_parent(*link)
                     parents[link] = key
@@ -346,29 +346,30 @@ class _Sample:
             for reference in references:
                 rows, held = self._rows[reference.table], self._rows[reference.parent]
                 for key, row in list(rows.items()):
-                    link = reference, tuple(row[place] for place in reference.columns)
+                    link = reference, tuple(row[index] for index in reference.columns)
                     if parents.get(link) is not None and parents[link] not in held:
                         has_changed = True
                         del rows[key]
                         columns = self._tables[reference.table].table.columns
-                        place = reference.columns[0]
-                        if not (columns[place].is_not_null or columns[place].primary_key):
-                            rows[key] = (*row[:place], None, *row[place + 1 :])
+                        column_index = reference.columns[0]
+                        column = columns[column_index]
+                        if not (column.is_not_null or column.primary_key):
+                            rows[key] = (*row[:column_index], None, *row[column_index + 1 :])
 
     def _list_references(self) -> list[Reference]:
         """The references whose parents are found without reading a large table."""
         tables = [table.table for table in self._tables.values()]
-        found = []
+        references = []
         for reference in list_declared(tables):
             parent = self._tables[reference.parent].table
             keys = [set(find_positions(parent, key) or ()) for key in parent.unique_keys]
             if parent.name in self._whole or set(reference.referred) in keys:
-                found.append(reference)
-        return found
+                references.append(reference)
+        return references
 
     def _find_parent(self, reference: Reference, values: Row) -> tuple[object, Row]:
         columns = self._tables[reference.parent].table.columns
-        names = [quote_name(columns[place].name) for place in reference.referred]
+        names = [quote_name(columns[column_index].name) for column_index in reference.referred]
         condition = " AND ".join(f"{name} = ?" for name in names)
         return next(
             self._select(reference.parent, f"WHERE {condition} LIMIT 1", values), (None, ())

@@ -209,7 +209,7 @@ def test_rule_of_few_rows_is_no_fact(tmp_path: Path) -> None:
 def test_column_that_another_one_knows_is_kept(tmp_path: Path) -> None:
     rows = read_world(tmp_path, write_towns())
     derived = find_key_facts(rows).kept.derived["town"]
-    assert [(one.kind, one.sources, one.place) for one in derived] == [
+    assert [(one.kind, one.sources, one.column_index) for one in derived] == [
         ("known", (1,), 2),
         ("known", (2,), 3),
         ("known", (3,), 4),
@@ -231,10 +231,13 @@ def test_null_comes_only_where_many_rows_have_one(tmp_path: Path) -> None:
 def test_copied_totalled_and_computed_columns_are_kept(tmp_path: Path) -> None:
     rows = read_world(tmp_path, write_papers())
     kept = find_key_facts(rows).kept
-    assert [(one.reference.table, one.place, one.parent_place) for one in kept.copied] == [
-        ("purse", 2, 2)
-    ]
-    assert {(one.place, one.parent_place) for one in kept.totalled} == {(2, 4), (None, 6)}
+    assert [
+        (one.reference.table, one.column_index, one.parent_column_index) for one in kept.copied
+    ] == [("purse", 2, 2)]
+    assert {(one.column_index, one.parent_column_index) for one in kept.totalled} == {
+        (2, 4),
+        (None, 6),
+    }
     assert ("plus", 3, (4, 5)) in {one[:3] for one in kept.derived["purse"]}
     assert ("order", 3, (3, 4)) in {one[:3] for one in kept.derived["bill"]}
     constants = [("purse", 2, "closed"), ("bill", 2, 5.0)]
