@@ -59,7 +59,7 @@ def _list_totals(select: exp.Select) -> list[exp.Expr]:
     """The aggregates that a SELECT shows, and those by which it sorts its groups."""
     order = select.args.get("order")
     nodes = [*select.expressions, *([] if order is None else [order])]
-    return [found for node in nodes for found in node.find_all(*_WORDS)]
+    return [total for node in nodes for total in node.find_all(*_WORDS)]
 
 
 def _is_asked(total: exp.Expr, question_text: str) -> bool:
@@ -74,9 +74,9 @@ def _take_one_case(scopes: Scopes, question_text: str) -> Steps:
             continue
         branches = case.args["ifs"]
         if all(isinstance(branch.args["true"], exp.Column) for branch in branches):
-            one = case.copy()
-            one.set("default", None)
-            with replaced(node, exp.Max(this=one)):
+            without_default = case.copy()
+            without_default.set("default", None)
+            with replaced(node, exp.Max(this=without_default)):
                 yield "one_value"
 
 

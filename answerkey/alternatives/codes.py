@@ -70,10 +70,10 @@ def read_codes(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
             with replaced(node, other):
                 yield "stated_code"
     for node in list(scopes.nodes.find_all(exp.EQ)):
-        found = scopes.find_direct(node.this)
-        if found is None or not isinstance(node.expression, exp.Literal):
+        compared = scopes.find_direct(node.this)
+        if compared is None or not isinstance(node.expression, exp.Literal):
             continue
-        for table, key in _list_named_by(found, scopes):
+        for table, key in _list_named_by(compared, scopes):
             value = node.expression.name
             for column in table.columns:
                 names = _find_values(find_rows, table.name, column.name, key, value)

@@ -46,7 +46,7 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
     where = select.args.get("where")
     named = [*select.expressions, *([where] if where is not None else [])]
     resolved = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
-    if any(found is not None and found.source is child for found in resolved):
+    if any(resolution is not None and resolution.source is child for resolution in resolved):
         return
     keys = []
     for key in select.args["group"].expressions:

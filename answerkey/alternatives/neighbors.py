@@ -150,14 +150,14 @@ def _mutate_columns(scopes: Scopes) -> Steps:
     the same. What is shown may be the key in place of the name.
     """
     for node in scopes.nodes.find_all(exp.Column):
-        found = scopes.find_direct(node)
-        if found is None:
+        column = scopes.find_direct(node)
+        if column is None:
             continue
         comparison = node.parent if isinstance(node.parent, COMPARISONS) else None
         if comparison is not None and is_join_condition(comparison, scopes):
-            yield from _replace_key(node, found)
+            yield from _replace_key(node, column)
         else:
-            yield from _replace_columns(node, found)
+            yield from _replace_columns(node, column)
 
 
 def _replace_key(node: exp.Column, joined: DirectColumn) -> Steps:
@@ -376,9 +376,9 @@ def _is_plain(scope: Scope, joins: list[exp.Join]) -> bool:
     if any(map(is_star, scope.select.expressions)):
         return False
     members = [scope.select.args["from_"].this, *(join.this for join in joins)]
-    found = [source.node for source in scope.sources.values()]
-    return len(members) == len(found) and all(
-        left is right for left, right in zip(members, found, strict=True)
+    nodes = [source.node for source in scope.sources.values()]
+    return len(members) == len(nodes) and all(
+        left is right for left, right in zip(members, nodes, strict=True)
     )
 
 
@@ -392,14 +392,15 @@ def _remove_table(source: Source, scope: Scope, scopes: Scopes) -> Steps:
     named = [
         column
         for column in scopes.nodes.find_all(exp.Column)
-        if (what := scopes.resolve(column)) is not None and what.source is source
+        if (resolution := scopes.resolve(column)) is not None and resolution.source is source
     ]
     dropped = {id(part) for part in parts if any(is_within(name, part) for name in named)}
     gone = [part for part in parts if id(part) in dropped]
     if not all(any(is_within(name, part) for part in gone) for name in named):
         return
-    found = [scopes.resolve(column) for part in gone for column in part.find_all(exp.Column)]
-    tied = {id(what.source) for what in found if what is not None and what.scope is scope}
+    resolved = [scopes.resolve(column) for part in gone for column in part.find_all(exp.Column)]
+    own = (column for column in resolved if column is not None and column.scope is scope)
+    tied = {id(column.source) for column in own}
     if len(tied - {id(source)}) != 1:
         return  # without it, the others would not be joined
     members = [member.node for member in scope.sources.values() if member is not source]
@@ -422,7 +423,7 @@ def _mutate_order(scopes: Scopes) -> Steps:
             continue
         with changed(query, order=None):
             yield "order_dropped"
-        with replaced(order, exp.Order(expressions=[_reverse(one) for one in order.expressions])):
+        with replaced(order, exp.Order(expressions=[_reverse(term) for term in order.expressions])):
             yield "order_reversed"
 
 
@@ -457,15 +458,16 @@ def list_neighbors(tree: exp.Expr, schema: Schema, *, max_neighbors: int) -> lis
     so many, from all over the query. The tree is changed on the way and ends as it was.
     """
     scopes = Scopes(tree, schema)
-    found: dict[str, list[str]] = {}
+    texts_by_operator: dict[str, list[str]] = {}
     steps = [mutate(scopes) for mutate in FAMILIES]
     for operator, text in write_changes(scopes, steps, most=4 * max_neighbors):
-        found.setdefault(operator, []).append(text)
-    kept = _share_out({name: len(texts) for name, texts in sorted(found.items())}, max_neighbors)
+        texts_by_operator.setdefault(operator, []).append(text)
+    counts = {name: len(texts) for name, texts in sorted(texts_by_operator.items())}
+    kept = _share_out(counts, max_neighbors)
     return sorted(
-        Change(name, found[name][place * len(found[name]) // count])
+        Change(name, texts_by_operator[name][index * counts[name] // count])
         for name, count in kept.items()
-        for place in range(count)
+        for index in range(count)
     )
 
 

@@ -120,8 +120,8 @@ def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
 
 
 def _is_nullable(column: exp.Expr, scopes: Scopes) -> bool:
-    found = scopes.find_direct(column)
-    return found is not None and is_nullable(found.column)
+    direct = scopes.find_direct(column)
+    return direct is not None and is_nullable(direct.column)
 
 
 def read_set_members(scopes: Scopes, question_text: str) -> Steps:

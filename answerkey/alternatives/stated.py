@@ -32,7 +32,7 @@ def read_stated_counts(scopes: Scopes, question_text: str) -> Steps:
     Reason: whoever counts names because the evidence says COUNT(DISTINCT name) does as asked, also
     where gold counts keys.
     """
-    formulas = [one for one in _list_formulas(question_text) if one.function == "count"]
+    formulas = [formula for formula in _list_formulas(question_text) if formula.function == "count"]
     for count in scopes.nodes.find_all(exp.Count) if formulas else ():
         scope = scopes.scope_of(count)
         if scope is None or count.find(exp.Case, exp.If) is not None:
@@ -53,7 +53,7 @@ def read_stated_order(scopes: Scopes, question_text: str) -> Steps:
 
     Reason: "best refers to MAX(score)" says by what to sort, and gold may sort by what it shows.
     """
-    formulas = [one for one in _list_formulas(question_text) if one.function != "count"]
+    formulas = [formula for formula in _list_formulas(question_text) if formula.function != "count"]
     stated = {fold_name(formula.column) for formula in formulas}
     for order in scopes.nodes.find_all(exp.Order) if formulas else ():
         scope, (first, *others) = scopes.scope_of(order), order.expressions
@@ -68,11 +68,11 @@ def read_stated_order(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _list_formulas(text: str) -> list[_Formula]:
-    found = (
+    formulas = (
         _Formula(function.lower(), bool(distinct), column)
         for function, distinct, _, column in _FORMULA.findall(text)
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(formulas))
 
 
 def _find_columns(formula: _Formula, scope: Scope) -> Iterator[DirectColumn]:

@@ -84,8 +84,9 @@ def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | N
     for _ in joins:
         reached |= {to for (of, _), (to, name) in pairs if of in reached and _is_parent(to, name)}
     where = select.args.get("where")
-    asked = [scopes.resolve(one) for one in where.find_all(exp.Column)] if where is not None else []
-    is_own = all(one is not None and one.source is column.source for one in asked)
+    nodes = where.find_all(exp.Column) if where is not None else ()
+    resolved = [scopes.resolve(node) for node in nodes]
+    is_own = all(other is not None and other.source is column.source for other in resolved)
     is_whole = reached >= {*scopes.scope_of(select).sources.values()}
     return column.source if is_own and is_whole else None
 
@@ -108,20 +109,21 @@ def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
 
 def _take_rows_of_extreme(select: exp.Select) -> Steps:
     shown = list_shown(select)
-    found = [column for column in shown if isinstance(column, _EXTREMES)]
+    extremes = [column for column in shown if isinstance(column, _EXTREMES)]
     others = [column for column in shown if not isinstance(column, _EXTREMES)]
-    if len(found) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
+    if len(extremes) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
         return
-    value = found[0].this
-    condition = _is_extreme(value, type(found[0]), select)
-    columns = [value.copy() if column is found[0] else column.copy() for column in shown]
+    value = extremes[0].this
+    condition = _is_extreme(value, type(extremes[0]), select)
+    columns = [value.copy() if column is extremes[0] else column.copy() for column in shown]
     with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
         yield "all_ties"
 
 
 def _take_one(select: exp.Select) -> Steps:
     where = select.args.get("where")
-    if where is None or any(isinstance(one.unnest(), exp.AggFunc) for one in list_shown(select)):
+    shown = (column.unnest() for column in list_shown(select))
+    if where is None or any(isinstance(column, exp.AggFunc) for column in shown):
         return
     for part in list_parts(where.this, exp.And):
         condition = part.unnest()

@@ -60,8 +60,8 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
 
 
 def find_word(text: str, question_text: str, flags: int = 0) -> str | None:
-    found = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
-    return found and found[0]
+    match = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", question_text, flags)
+    return match and match[0]
 
 
 def _compare(kind: type[exp.EQ | exp.Like], node: exp.Expr, text: str) -> exp.Expr:
@@ -81,10 +81,10 @@ def _list_stored(node: exp.Like, text: str, scopes: Scopes, find_rows: FindRows)
 
 def _is_kind(node: exp.Expr, text: str, question_text: str, scopes: Scopes) -> bool:
     """Whether a text stands for a part of a name: "math courses", without quotes and capitals."""
-    found = scopes.find_direct(node.this)
+    column = scopes.find_direct(node.this)
     bare = re.sub(r"([\"'])[^\"']*\1", "", question_text)
     is_small = text.islower() and find_word(text, bare) is not None
-    return is_small and found is not None and scopes.is_label(found)
+    return is_small and column is not None and scopes.is_label(column)
 
 
 def _list_spellings(text: str, question_text: str) -> list[str]:
@@ -93,10 +93,10 @@ def _list_spellings(text: str, question_text: str) -> list[str]:
     same = find_word(text, question_text, re.IGNORECASE)
     if same is not None:
         return [same] if find_word(text, question_text) is None else []
-    found = []
+    spellings = []
     for word in dict.fromkeys(re.findall(r"\w+", question_text)):
         short, long = sorted((text.lower(), word.lower()), key=len)
         is_near = len(short) >= _SHORTEST_TEXTS and long.startswith(short)
         if is_near and long.removeprefix(short) not in ("s", "es"):
-            found.append(word)
-    return found
+            spellings.append(word)
+    return spellings

@@ -59,26 +59,26 @@ def replaced(node: exp.Expr, other: exp.Expr) -> Iterator[None]:
         other.replace(node)
 
 
-def without(items: list[Any], place: int) -> list[Any]:
-    """The list without the item at a place."""
-    return items[:place] + items[place + 1 :]
+def without(items: list[Any], index: int) -> list[Any]:
+    """The list without the item at an index."""
+    return items[:index] + items[index + 1 :]
 
 
 def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[Change]:
     """The changes of a query, each text once, and not the query's own; at most so many of each of
     the `steps`."""
     _resolve_all(scopes)
-    root = exp.Paren(this=scopes.tree)  # so that the tree itself has a place to be replaced in
-    found: dict[str, str] = {}
+    root = exp.Paren(this=scopes.tree)  # so that the tree itself can be replaced
+    names_by_text: dict[str, str] = {}
     try:
         own = to_sql(scopes.tree)
         for changes in steps:
             with closing(changes):
                 for name in islice(changes, most):
-                    found.setdefault(to_sql(root.this), name)
+                    names_by_text.setdefault(to_sql(root.this), name)
     finally:
         scopes.tree.pop()
-    return [Change(name, text) for text, name in found.items() if text != own]
+    return [Change(name, text) for text, name in names_by_text.items() if text != own]
 
 
 def _resolve_all(scopes: Scopes) -> None:
@@ -108,12 +108,12 @@ def add_condition(select: exp.Expr, clause: str, condition: exp.Expr) -> exp.Whe
 
 def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> list[Column]:
     """The columns of the same affinity (of any, if `is_any`), the nearest in the table first."""
-    place = table.columns.index(column)
+    column_index = table.columns.index(column)
     kind = affinity(column.type)
     others = [
-        (abs(n - place), n, other)
-        for n, other in enumerate(table.columns)
-        if n != place and (is_any or affinity(other.type) == kind)
+        (abs(index - column_index), index, other)
+        for index, other in enumerate(table.columns)
+        if index != column_index and (is_any or affinity(other.type) == kind)
     ]
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 

@@ -43,9 +43,9 @@ def read_unnamed(scopes: Scopes, question_text: str, find_rows: FindRows) -> Ste
     for select in scopes.nodes.find_all(exp.Select):
         where = select.args.get("where")
         parts = list_parts(where.this, exp.And) if where is not None else []
-        for place, part in enumerate(parts):
+        for part_index, part in enumerate(parts):
             if not _is_named(part, text):
-                rest = [one.copy() for one in without(parts, place)]
+                rest = [other.copy() for other in without(parts, part_index)]
                 clause = exp.Where(this=join_parts(exp.And, rest)) if rest else None
                 with changed(select, where=clause):
                     yield "unnamed_condition"
@@ -94,14 +94,14 @@ def _is_inner(join: exp.Join) -> bool:
 
 
 def _is_of(column: exp.Column, source: Source, scopes: Scopes) -> bool:
-    found = scopes.resolve(column)
-    return found is None or found.source is source
+    resolution = scopes.resolve(column)
+    return resolution is None or resolution.source is source
 
 
 def _find_twins(on: exp.Expr, source: Source, scopes: Scopes) -> dict[str, DirectColumn]:
     """The columns of others to which a join makes those of a table equal, by their folded names; {}
     if it asks for more."""
-    found: dict[str, DirectColumn] = {}
+    twins: dict[str, DirectColumn] = {}
     for term in list_terms(on):
         sides = (
             scopes.find_all_direct((term.this, term.expression)) if isinstance(term, exp.EQ) else []
@@ -109,8 +109,8 @@ def _find_twins(on: exp.Expr, source: Source, scopes: Scopes) -> dict[str, Direc
         sides.sort(key=lambda side: side.source is not source)
         if len(sides) != 2 or sides[0].source is not source or sides[1].source is source:
             return {}
-        found[fold_name(sides[0].column.name)] = sides[1]
-    return found
+        twins[fold_name(sides[0].column.name)] = sides[1]
+    return twins
 
 
 def _is_parent(source: Source, twins: dict[str, DirectColumn], scopes: Scopes) -> bool:

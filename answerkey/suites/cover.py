@@ -22,11 +22,11 @@ def choose_databases(
 ) -> list[int]:
     """The numbers of databases, at most so many, each the one that adds most to those before it.
 
-    >>> one, other = {1: frozenset({0}), 2: frozenset({0, 1})}, {1: frozenset({0}), 3: frozenset()}
-    >>> choose_databases([one, other], most=8)
+    >>> first = {1: frozenset({0}), 2: frozenset({0, 1})}
+    >>> choose_databases([first, {1: frozenset({0}), 3: frozenset()}], most=8)
     [1, 2]
 
-    heavy: places of questions, each with a neighbor that must be told; as much as how many others
+    heavy: indexes of questions, each with a neighbor that must be told; as much as how many others
         it counts.
     spare: how many other neighbors may live, where that spares databases.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from answerkey.alternatives.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.suites.questions import BY_HEART, Asked, Query
+from answerkey.suites.questions import BY_HEART, Query, Trial
 
 
 def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
@@ -22,39 +22,39 @@ def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Orde
 
 
 def find_guarded(
-    asked: list[Asked], suites: list[list[int]], variants: Mapping[int, Executions]
+    trials: list[Trial], suites: list[list[int]], variants: Mapping[int, Executions]
 ) -> bool:
     """Note in every question what lives on its suite though the real database tells it from gold,
     and which variants tell it: whether there is anything new."""
     is_new = False
-    for one, suite in zip(asked, suites, strict=True):
-        for neighbor_index in _list_guarded(one, suite, variants) if suite else ():
+    for trial, suite in zip(trials, suites, strict=True):
+        for neighbor_index in _list_guarded(trial, suite, variants) if suite else ():
             is_new = True
-            one.guarded.add(neighbor_index)
-            for number in one.kills:
-                if tells_guarded(one, neighbor_index, number, variants[number]):
-                    one.kills[number] |= {neighbor_index}
+            trial.guarded.add(neighbor_index)
+            for number in trial.kills:
+                if tells_guarded(trial, neighbor_index, number, variants[number]):
+                    trial.kills[number] |= {neighbor_index}
     return is_new
 
 
 def _list_guarded(
-    one: Asked, suite: list[int], variants: Mapping[int, Executions]
+    trial: Trial, suite: list[int], variants: Mapping[int, Executions]
 ) -> Iterator[int]:
-    answers = [variants[number].read_rows(one.query.sql) for number in suite]
+    answers = [variants[number].read_rows(trial.query.sql) for number in suite]
     if all(are_same(answers[0], other, ordered=False) for other in answers):
-        one.add_guess(answers[0])
-    for neighbor_index in one.list_killed() - one.guarded:
+        trial.add_guess(answers[0])
+    for neighbor_index in trial.list_killed() - trial.guarded:
         if not any(
-            tells_guarded(one, neighbor_index, number, variants[number]) for number in suite
+            tells_guarded(trial, neighbor_index, number, variants[number]) for number in suite
         ):
             yield neighbor_index
 
 
-def tells_guarded(one: Asked, neighbor_index: int, number: int, variant: Executions) -> bool:
-    query = one.query
+def tells_guarded(trial: Trial, neighbor_index: int, number: int, variant: Executions) -> bool:
+    query = trial.query
     guess = neighbor_index - len(query.alive) - len(query.killed)
     if guess >= 0:
-        return not are_same(variant.find_rows(query.sql), one.guesses[guess], ordered=False)
+        return not are_same(variant.find_rows(query.sql), trial.guesses[guess], ordered=False)
     if (number, neighbor_index) not in query.fates:
         neighbor = query.killed[neighbor_index - len(query.alive)]
         query.fates[number, neighbor_index] = tells_apart(

@@ -13,6 +13,7 @@ from collections.abc import Container, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,9 +31,9 @@ from answerkey.suites.latent import show_latent
 from answerkey.suites.questions import (
     AGGREGATES,
     CONDITION_REMOVED,
-    Asked,
     NoSuite,
     SuiteQuestion,
+    Trial,
     read_questions,
 )
 from answerkey.suites.records import (
@@ -113,19 +114,19 @@ def make_suites(
         return DatabaseSuites([], [])
     with GuardedDatabase(path, limits) as database:
         real = Executions(database)
-        asked = read_questions(questions, real, schema, max_neighbors=settings.max_neighbors)
+        trials = read_questions(questions, real, schema, max_neighbors=settings.max_neighbors)
         with tempfile.TemporaryDirectory() as folder:
             pool = _Pool(Path(folder), schema, settings, limits)
             problem = None
             try:
                 rows = read_rows(path, seed=settings.seed)
                 facts = find_key_facts(rows)
-                pool.try_variants(rows, facts, asked)
-                pool.try_again(real, asked, tables=rows.tables)
-                pool.try_near_misses(rows, facts, asked)
+                pool.try_variants(rows, facts, trials)
+                pool.try_again(real, trials, tables=rows.tables)
+                pool.try_near_misses(rows, facts, trials)
             except (InputError, sqlite3.Error) as error:
                 problem = str(error)
-            return pool.choose(path.stem, questions, asked)._replace(problem=problem)
+            return pool.choose(path.stem, questions, trials)._replace(problem=problem)
 
 
 class _Pool:
@@ -143,12 +144,12 @@ class _Pool:
     def _path(self, number: int, storage: int = 0) -> Path:
         return self._folder / f"{number}.{storage}.sqlite"
 
-    def try_variants(self, rows: Rows, facts: KeyFacts, asked: list[Asked]) -> None:
+    def try_variants(self, rows: Rows, facts: KeyFacts, trials: list[Trial]) -> None:
         """Note in every question which of its neighbors each variant tells from gold. The last half
         of the variants is made for the neighbors that are still alive then, and for those that live
         on the suites that would be chosen."""
         settings, spelling = self._settings, Spelling(rows)
-        trees = {id(one.query): one.query.tree for one in asked}.values()
+        trees = {id(trial.query): trial.query.tree for trial in trials}.values()
         compared = {
             constant: None
             for scopes in (Scopes(tree, self._schema) for tree in trees)
@@ -161,12 +162,12 @@ class _Pool:
             conditions: list[Conditions] = []
             if number == first:
                 with ExitStack() as stack:
-                    self._choose_suites(asked, self._open_variants(asked, stack))
+                    self._choose_suites(trials, self._open_variants(trials, stack))
             if number >= first:
                 recipe = "conditions" if number % 4 < 2 else "renamed_conditions"
                 max_rows = settings.max_rows // 2
                 conditions = self._list_conditions(
-                    rows, spelling, asked, is_for_all=number % 2 == 0
+                    rows, spelling, trials, is_for_all=number % 2 == 0
                 )
                 if not conditions:
                     break
@@ -181,20 +182,20 @@ class _Pool:
                 constants=constants,
                 conditions=conditions,
             )
-            self._try_variant(number, variant, asked)
+            self._try_variant(number, variant, trials)
 
-    def try_again(self, real: Executions, asked: list[Asked], *, tables: Container[str]) -> None:
+    def try_again(self, real: Executions, trials: list[Trial], *, tables: Container[str]) -> None:
         """Try some variants more for the questions whose stored answer passes by heart so far. They
         have rows like those that gold finds in the real database, whatever it asks of them.
 
         tables: those that can be made again.
         """
-        last = [one for one in asked if not one.is_proved()]
+        last = [trial for trial in trials if not trial.is_proved()]
         if not last:
             return
         witnesses: dict[Conditions, None] = {}
         wanted: Rowids = {}
-        for tree in {id(one.query): one.query.tree for one in last}.values():
+        for tree in {id(trial.query): trial.query.tree for trial in last}.values():
             conditions, rowids = list_witnesses(
                 Scopes(tree, self._schema),
                 tables,
@@ -223,7 +224,7 @@ class _Pool:
             )
             self._try_variant(number, variant, last)
 
-    def try_near_misses(self, rows: Rows, facts: KeyFacts, asked: list[Asked]) -> None:
+    def try_near_misses(self, rows: Rows, facts: KeyFacts, trials: list[Trial]) -> None:
         """Try some variants more for the questions that seem to need none of their conditions, or
         no aggregate: on the real database, and on all variants so far, the answer is the same
         without.
@@ -233,15 +234,15 @@ class _Pool:
         """
         number, spelling = self._settings.pool + _LAST_VARIANTS, Spelling(rows)
         for recipe, operators in _NEAR_MISSES.items():
-            missed = [one for one in asked if one.misses(operators)]
+            missed = [trial for trial in trials if trial.misses(operators)]
             conditions: dict[Conditions, None] = {}
-            for tree in {id(one.query): one.query.tree for one in missed}.values():
+            for tree in {id(trial.query): trial.query.tree for trial in missed}.values():
                 scopes = Scopes(tree, self._schema)
                 conditions.update(dict.fromkeys(list_conditions(scopes, rows.tables, spelling)))
             constants = {
-                (one.tables[row], place, meets): None
-                for one in conditions
-                for (row, place), meets, _ in one.values
+                (condition_set.tables[row], column_index, meets): None
+                for condition_set in conditions
+                for (row, column_index), meets, _ in condition_set.values
             }
             if not constants:
                 continue
@@ -260,14 +261,14 @@ class _Pool:
                 number += 1
 
     def _list_conditions(
-        self, rows: Rows, spelling: Spelling, asked: list[Asked], *, is_for_all: bool
+        self, rows: Rows, spelling: Spelling, trials: list[Trial], *, is_for_all: bool
     ) -> list[Conditions]:
         """Those of each query of which a neighbor is still alive; while answers by heart or guarded
         neighbors are, of their queries alone, unless it is for all."""
         alive = {
-            id(one.query): (one.query.tree, bool(lives & one.list_by_heart()))
-            for one in asked
-            if (lives := (one.list_alive() | one.guarded) - one.list_told())
+            id(trial.query): (trial.query.tree, bool(lives & trial.list_by_heart()))
+            for trial in trials
+            if (lives := (trial.list_alive() | trial.guarded) - trial.list_told())
         }
         is_any = not is_for_all and any(is_must for _, is_must in alive.values())
         trees = [tree for tree, is_must in alive.values() if is_must or not is_any]
@@ -275,9 +276,11 @@ class _Pool:
             if id(tree) not in self._conditions:
                 scopes = Scopes(tree, self._schema)
                 self._conditions[id(tree)] = list_conditions(scopes, rows.tables, spelling)
-        return list(dict.fromkeys(one for tree in trees for one in self._conditions[id(tree)]))
+        return list(
+            dict.fromkeys(chain.from_iterable(self._conditions[id(tree)] for tree in trees))
+        )
 
-    def _try_variant(self, number: int, variant: Rows, asked: list[Asked]) -> None:
+    def _try_variant(self, number: int, variant: Rows, trials: list[Trial]) -> None:
         with ExitStack() as stack:
             storages = []
             turned = {name: table.rows[::-1] for name, table in variant.tables.items()}
@@ -286,30 +289,30 @@ class _Pool:
                 path.write_bytes(serialize_rows(stored))
                 database = GuardedDatabase(path, self._limits)
                 storages.append(Executions(stack.enter_context(database)))
-            self._ask(number, storages, asked)
+            self._ask(number, storages, trials)
         self._path(number, 1).unlink()
 
-    def _ask(self, number: int, storages: list[Executions], asked: list[Asked]) -> None:
+    def _ask(self, number: int, storages: list[Executions], trials: list[Trial]) -> None:
         variant = storages[0]
         kills: dict[int, frozenset[int]] = {}
-        for query in {id(one.query): one.query for one in asked}.values():
+        for query in {id(trial.query): trial.query for trial in trials}.values():
             order = find_stable_order(query, storages, self._schema)
             if isinstance(order, NoSuite):
                 query.refused.add(order)
             else:
                 query.orders[number] = order
-        for one in asked:
-            query = one.query
+        for trial in trials:
+            query = trial.query
             if number not in query.orders:
                 continue
             order = query.orders[number]
-            other = find_other_reading(query, one.readings, variant, order) or find_majority(
-                query, one.question.model_queries, variant, order
+            other = find_other_reading(query, trial.readings, variant, order) or find_majority(
+                query, trial.question.model_queries, variant, order
             )
             if other is not None:
                 rows, others = variant.read_rows(query.sql), variant.find_rows(other.sql)
-                one.latent = one.latent or show_latent(other, rows, others)
-                one.refused.add(NoSuite.OTHER_READING)
+                trial.latent = trial.latent or show_latent(other, rows, others)
+                trial.refused.add(NoSuite.OTHER_READING)
                 continue
             if id(query) not in kills:
                 kills[id(query)] = frozenset(
@@ -317,16 +320,18 @@ class _Pool:
                     for neighbor_index, neighbor in enumerate(query.alive)
                     if tells_apart(variant, query, neighbor, order)
                 )
-            guarded = [index for index in one.guarded if tells_guarded(one, index, number, variant)]
-            one.kills[number] = kills[id(query)] & one.list_alive() | {*guarded}
+            guarded = {
+                index for index in trial.guarded if tells_guarded(trial, index, number, variant)
+            }
+            trial.kills[number] = kills[id(query)] & trial.list_alive() | guarded
 
     def choose(
-        self, name: str, questions: list[SuiteQuestion], asked: list[Asked]
+        self, name: str, questions: list[SuiteQuestion], trials: list[Trial]
     ) -> DatabaseSuites:
         """The records of all questions, and the files that any of them needs."""
         with ExitStack() as stack:
-            variants = self._open_variants(asked, stack)
-            chosen, suites = self._choose_suites(asked, variants)
+            variants = self._open_variants(trials, stack)
+            chosen, suites = self._choose_suites(trials, variants)
             used = [number for number in chosen if any(number in suite for suite in suites)]
             files = [self._path(number).read_bytes() for number in used]
             databases = {}
@@ -335,8 +340,8 @@ class _Pool:
                 sha256 = hashlib.sha256(content).hexdigest()
                 databases[number] = KeptVariant(path, sha256, variants[number])
             records = {
-                one.question.question_id: make_record(one, suite, databases)
-                for one, suite in zip(asked, suites, strict=True)
+                trial.question.question_id: make_record(trial, suite, databases)
+                for trial, suite in zip(trials, suites, strict=True)
             }
         return DatabaseSuites(
             [
@@ -346,47 +351,48 @@ class _Pool:
             files,
         )
 
-    def _open_variants(self, asked: list[Asked], stack: ExitStack) -> dict[int, Executions]:
+    def _open_variants(self, trials: list[Trial], stack: ExitStack) -> dict[int, Executions]:
         return {
             number: Executions(
                 stack.enter_context(GuardedDatabase(self._path(number), self._limits))
             )
-            for number in sorted({number for one in asked for number in one.kills})
+            for number in sorted({number for trial in trials for number in trial.kills})
         }
 
     def _choose_suites(
-        self, asked: list[Asked], variants: Mapping[int, Executions]
+        self, trials: list[Trial], variants: Mapping[int, Executions]
     ) -> tuple[list[int], list[list[int]]]:
         """The variants that are kept, and those of each question.
 
         A suite tells nearly all neighbors that the real database tells from gold. So these are
         asked on the suites that were chosen alone, and those that live there count from then on.
         """
-        chosen, suites = self._cover(asked)
-        while find_guarded(asked, suites, variants):
-            chosen, suites = self._cover(asked)
+        chosen, suites = self._cover(trials)
+        while find_guarded(trials, suites, variants):
+            chosen, suites = self._cover(trials)
         return chosen, suites
 
-    def _cover(self, asked: list[Asked]) -> tuple[list[int], list[list[int]]]:
+    def _cover(self, trials: list[Trial]) -> tuple[list[int], list[list[int]]]:
         settings = self._settings
-        count = sum(len(one.query.killed) + len(one.list_told()) for one in asked)
+        count = sum(len(trial.query.killed) + len(trial.list_told()) for trial in trials)
         heavy = {
             (question_index, neighbor_index): GUARDED_WEIGHT
-            for question_index, of in enumerate(asked)
-            for neighbor_index in of.list_weighty()
+            for question_index, trial in enumerate(trials)
+            for neighbor_index in trial.list_weighty()
         }
         heavy |= {
             (question_index, neighbor_index): BY_HEART_WEIGHT
-            for question_index, of in enumerate(asked)
-            for neighbor_index in of.list_by_heart()
+            for question_index, trial in enumerate(trials)
+            for neighbor_index in trial.list_by_heart()
         }
         chosen = choose_databases(
-            [one.kills for one in asked],
+            [trial.kills for trial in trials],
             most=settings.max_databases,
             heavy=heavy,
             spare=int(count * _SPARE),
         )
         most = settings.max_databases_per_question
         return chosen, [
-            choose_suite(one.kills, chosen, most=most, heavy=one.list_musts()) for one in asked
+            choose_suite(trial.kills, chosen, most=most, heavy=trial.list_musts())
+            for trial in trials
         ]

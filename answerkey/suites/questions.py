@@ -112,7 +112,7 @@ class Query:
     refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
     fates: whether a variant tells a neighbor that the real database tells from gold as well, by the
-        number of the variant and the place of the neighbor, as far as somebody asked.
+        number of the variant and the index of the neighbor, as far as somebody asked.
     """
 
     sql: str
@@ -128,14 +128,14 @@ class Query:
 
 
 @dataclass(slots=True)
-class Asked:
-    """A question with its query.
+class Trial:
+    """A question that is tried on variants, its query, and what becomes known of it there.
 
     readings: those that give gold's answer on the real database, too.
-    kills: by the number of a variant, the places of the alive neighbors that it tells from gold,
+    kills: by the number of a variant, the indexes of the alive neighbors that it tells from gold,
         and of the guarded ones.
     refused: why variants do not count for it, though its query's answer does there.
-    guarded: the places of killed neighbors, and of guesses, that a suite that was chosen does not
+    guarded: the indexes of killed neighbors, and of guesses, that a suite that was chosen does not
         tell from gold: who tells the real database from the suite is right with them.
     guesses: the answers that gold gave on all databases of a suite.
     latent: what is told of the first reading that differs on a variant.
@@ -151,7 +151,7 @@ class Asked:
     latent: LatentAmbiguity | None = None
 
     def list_neighbors(self) -> dict[int, Change]:
-        """All neighbors by their places: first the alive ones, those left out that are readings of
+        """All neighbors by their indexes: first the alive ones, those left out that are readings of
         the question, then the killed ones, and the guesses."""
         means = {reading.sql for reading in self.readings}
         guesses = [Change(GUESS, write_by_heart(rows)) for rows in self.guesses]
@@ -159,18 +159,18 @@ class Asked:
         return {index: neighbor for index, neighbor in every if neighbor.sql not in means}
 
     def list_alive(self) -> frozenset[int]:
-        """The places of the neighbors that the real database does not tell from gold."""
+        """The indexes of the neighbors that the real database does not tell from gold."""
         means = {reading.sql for reading in self.readings}
         alive = enumerate(self.query.alive)
-        return frozenset(index for index, one in alive if one.sql not in means)
+        return frozenset(index for index, neighbor in alive if neighbor.sql not in means)
 
     def list_killed(self) -> frozenset[int]:
-        """The places of those that it tells, and of the guesses."""
+        """The indexes of those that it tells, and of the guesses."""
         start, count = len(self.query.alive), len(self.query.killed) + len(self.guesses)
         return frozenset(range(start, start + count))
 
     def is_proved(self) -> bool:
-        """Whether some variant tells the stored answer said by heart, which is the last place."""
+        """Whether some variant tells the stored answer said by heart, which is the last one."""
         return len(self.query.alive) - 1 in self.list_told()
 
     def tell_why_none(self) -> NoSuite:
@@ -181,32 +181,32 @@ class Asked:
         return max(refused, key=[*NoSuite].index, default=NoSuite.NO_VARIANTS)
 
     def list_told(self) -> frozenset[int]:
-        """The places of the alive and the guarded neighbors that some variant tells from gold."""
+        """The indexes of the alive and the guarded neighbors that some variant tells from gold."""
         return frozenset().union(*self.kills.values())
 
     def misses(self, operators: Collection[str]) -> bool:
         """Whether nothing tells a neighbor of some operators from gold so far."""
         lives = self.list_alive() - self.list_told()
-        return any(self.query.alive[place].name in operators for place in lives)
+        return any(self.query.alive[index].name in operators for index in lives)
 
     def list_by_heart(self) -> frozenset[int]:
-        """The places of the neighbors that say a code, a value or the stored answer by heart, as
+        """The indexes of the neighbors that say a code, a value or the stored answer by heart, as
         wrong queries often do: each suite must tell them."""
         return frozenset(
             index for index in self.list_alive() if self.query.alive[index].name.endswith(BY_HEART)
         )
 
     def list_weighty(self) -> frozenset[int]:
-        """The places of the neighbors that count more than others: who lets a condition or a count
+        """The indexes of the neighbors that count more than others: who lets a condition or a count
         pass that the question states is right on the real database by chance."""
         kinds = (CONDITION_REMOVED, *AGGREGATES)
         alive = self.query.alive
         return frozenset(
-            {*self.guarded, *(place for place in self.list_alive() if alive[place].name in kinds)}
+            {*self.guarded, *(index for index in self.list_alive() if alive[index].name in kinds)}
         )
 
     def list_musts(self) -> frozenset[int]:
-        """The places of the neighbors that each suite must tell, if a variant does."""
+        """The indexes of the neighbors that each suite must tell, if a variant does."""
         return self.list_by_heart() | self.list_weighty()
 
     def add_guess(self, rows: list[Row]) -> None:
@@ -216,10 +216,10 @@ class Asked:
 
 def read_questions(
     questions: list[SuiteQuestion], real: Executions, schema: Schema, *, max_neighbors: int
-) -> list[Asked]:
+) -> list[Trial]:
     """The questions whose gold runs, each with what the real database says of its neighbors."""
     queries: dict[str, Query] = {}
-    asked = []
+    trials = []
     for question in questions:
         rows = real.find_rows(question.gold_sql)
         if rows is None or question.takes_part:
@@ -232,8 +232,10 @@ def read_questions(
         query = queries[sql]
         is_right = partial(_gives, real, query)
         voters = tuple(sql for sql in question.model_queries if is_right(sql, _MAX_STEPS))
-        asked.append(Asked(question._replace(model_queries=voters), query, list(question.readings)))
-    return asked
+        trials.append(
+            Trial(question._replace(model_queries=voters), query, list(question.readings))
+        )
+    return trials
 
 
 def _gives(real: Executions, query: Query, sql: str, max_steps: int) -> bool:

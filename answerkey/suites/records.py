@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from answerkey.sqlite.answers import shape_answer, write_order
 from answerkey.sqlite.executions import Executions
 from answerkey.suites.latent import LatentAmbiguity
-from answerkey.suites.questions import BY_HEART, Asked, NoSuite, SuiteQuestion
+from answerkey.suites.questions import BY_HEART, NoSuite, SuiteQuestion, Trial
 
 _MAX_SHOWN_NEIGHBORS = 3
 
@@ -87,7 +87,7 @@ def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
 
 
 def make_record(
-    one: Asked, suite: Sequence[int], databases: Mapping[int, KeptVariant]
+    trial: Trial, suite: Sequence[int], databases: Mapping[int, KeptVariant]
 ) -> SuiteRecord:
     """What is told of the suite of a question: the mutation score, why it has no suite, the counts
     by operator, some neighbors that live, and the databases.
@@ -98,11 +98,11 @@ def make_record(
     databases: by their numbers.
     """
     fates = {}
-    told = frozenset().union(*(one.kills[number] for number in suite))
-    by_pool, by_database = one.list_told(), one.list_killed()
-    neighbors = one.list_neighbors()
+    told = frozenset().union(*(trial.kills[number] for number in suite))
+    by_pool, by_database = trial.list_told(), trial.list_killed()
+    neighbors = trial.list_neighbors()
     for neighbor_index in neighbors:
-        if neighbor_index in told or (suite and neighbor_index in by_database - one.guarded):
+        if neighbor_index in told or (suite and neighbor_index in by_database - trial.guarded):
             fates[neighbor_index] = "killed"
         else:
             fates[neighbor_index] = (
@@ -120,14 +120,14 @@ def make_record(
         for neighbor_index, neighbor in neighbors.items()
     )
     return {
-        "question_id": one.question.question_id,
+        "question_id": trial.question.question_id,
         "mutation_score": {
             "database": round(len(by_database) / total, 4),
             "suite": 0.0 if is_by_heart else round(counts["killed"] / total, 4),
         }
         if total
         else None,
-        "no_suite": None if suite else one.tell_why_none(),
+        "no_suite": None if suite else trial.tell_why_none(),
         "operators": {
             name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
             for name, counts in sorted(operators.items())
@@ -140,27 +140,27 @@ def make_record(
             }
             for neighbor_index in lives[:_MAX_SHOWN_NEIGHBORS]
         ],
-        "databases": _list_databases(one, suite, databases),
-        "latent_ambiguity": one.latent,
+        "databases": _list_databases(trial, suite, databases),
+        "latent_ambiguity": trial.latent,
     }
 
 
 def _list_databases(
-    one: Asked, suite: Sequence[int], databases: Mapping[int, KeptVariant]
+    trial: Trial, suite: Sequence[int], databases: Mapping[int, KeptVariant]
 ) -> list[SuiteDatabase]:
     listed: list[SuiteDatabase] = []
     for number in suite:
         variant = databases[number]
-        order = write_order(one.query.orders[number])
+        order = write_order(trial.query.orders[number])
         database: SuiteDatabase = {
             "path": variant.path,
             "sha256": variant.sha256,
-            "gold_answer": shape_answer(variant.executions.read_rows(one.query.sql)),
+            "gold_answer": shape_answer(variant.executions.read_rows(trial.query.sql)),
             "order_matters": order["order_matters"],
             "accepted_rows": order["accepted_rows"],
         }
         answers: list[OtherAnswer] = []
-        for sql in one.question.other_sql:
+        for sql in trial.question.other_sql:
             rows = variant.executions.find_rows(sql)
             if rows is not None:
                 answers.append({"sql": sql, "answer": shape_answer(rows)})

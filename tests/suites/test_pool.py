@@ -171,13 +171,15 @@ def test_neighbor_that_gives_another_right_answer_is_left_to_the_suite(tmp_path)
     path = make_database(tmp_path / "tie.sqlite", TIE)
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
-    asked = SuiteQuestion("q", HEAVIEST, order=True, accepted_rows=TIED)
+    question = SuiteQuestion("q", HEAVIEST, order=True, accepted_rows=TIED)
     with GuardedDatabase(path, Limits()) as database:
-        (one,) = read_questions([asked], Executions(database), schema, max_neighbors=60)
+        (loose,) = read_questions([question], Executions(database), schema, max_neighbors=60)
         (strict,) = read_questions(
-            [asked._replace(accepted_rows=None)], Executions(database), schema, max_neighbors=60
+            [question._replace(accepted_rows=None)], Executions(database), schema, max_neighbors=60
         )
-    assert {each.sql for each in one.query.killed} < {each.sql for each in strict.query.killed}
+    assert {neighbor.sql for neighbor in loose.query.killed} < {
+        neighbor.sql for neighbor in strict.query.killed
+    }
 
 
 UNSORTED = """
