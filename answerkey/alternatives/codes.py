@@ -17,10 +17,11 @@ from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 from answerkey.sqlite.schema import Table, affinity, fold_name, quote_name
 
+# Of a look-up in the real rows: one that takes more says nothing.
 _MAX_STEPS = 200_000
 _MAX_STEPS_OF_VALUES = 500_000
-_MIN_WORD_LETTERS = 3
-_MAX_TEXTS_PER_COLUMN = 5
+_MIN_WORD_LETTERS = 3  # shorter words are articles and prepositions
+_MAX_TEXTS_PER_COLUMN = 5  # a question names few of the values of a column
 
 
 def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:

@@ -37,7 +37,7 @@ from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, lis
 from answerkey.sqlite.schema import Schema
 
 _DISTINCT = (exp.Count, exp.Sum, exp.Avg)
-_MAX_COUNTED_PER_COUNT = 2
+_MAX_COUNTED_PER_COUNT = 2  # columns: one call should not give most neighbors of a query
 
 
 def _mutate_aggregates(scopes: Scopes) -> Steps:
@@ -138,7 +138,7 @@ def _is_of_the_most(select: exp.Select) -> bool:
     return shown in keys and read_integer(limit.expression) == 1
 
 
-_MAX_OTHERS_PER_COLUMN = 2
+_MAX_OTHERS_PER_COLUMN = 2  # the nearest in the table: a wide one would give all neighbors
 _AFFINITY_FREE = (exp.Group, exp.Count, exp.Distinct)
 
 

@@ -22,7 +22,7 @@ from answerkey.alternatives.unnamed import read_unnamed
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 
-MAX_READINGS_PER_RULE = 8
+MAX_READINGS_PER_RULE = 8  # each is executed on the real database, and on each variant
 
 _RULES = (
     read_duplicates,

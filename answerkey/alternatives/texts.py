@@ -15,8 +15,8 @@ _INCLUDES = re.compile(
     r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
     re.IGNORECASE,
 )
-_SHORTEST_TEXTS = 4  # the letters that two spellings have in common at least
-_MAX_STEPS = 500_000
+_MIN_LETTERS = 4  # the letters that two spellings have in common at least
+_MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
 
 
 def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
@@ -96,7 +96,7 @@ def _list_spellings(text: str, question_text: str) -> list[str]:
     spellings = []
     for word in dict.fromkeys(re.findall(r"\w+", question_text)):
         short, long = sorted((text.lower(), word.lower()), key=len)
-        is_near = len(short) >= _SHORTEST_TEXTS and long.startswith(short)
+        is_near = len(short) >= _MIN_LETTERS and long.startswith(short)
         if is_near and long.removeprefix(short) not in ("s", "es"):
             spellings.append(word)
     return spellings

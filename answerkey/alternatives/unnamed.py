@@ -27,8 +27,8 @@ _UNKNOWN = re.compile(
     r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
     re.IGNORECASE,
 )
-_MAX_STEPS = 500_000
-_STEM = 4  # letters that a word of gold and one of the question have in common
+_MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
+_STEM_LETTERS = 4  # letters that a word of gold and one of the question have in common
 
 
 def read_unnamed(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
@@ -61,7 +61,9 @@ def _is_named(condition: exp.Expr, text: str) -> bool:
     literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
     words = [word for literal in literals for word in re.findall(r"\w+", literal)]
     return not literals or any(
-        word[:_STEM] in text if len(word) >= _STEM else find_word(word, text) is not None
+        word[:_STEM_LETTERS] in text
+        if len(word) >= _STEM_LETTERS
+        else find_word(word, text) is not None
         for word in words
     )
 

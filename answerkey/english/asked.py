@@ -17,6 +17,7 @@ _VERBS = word_set(
     "find list show display give tell return provide get retrieve describe compute calculate "
     "fetch select what which who"
 )
+# verbs at the start of a sentence: elsewhere "name" and "state" are mostly what is asked for
 _NOUNS_OR_VERBS = word_set("name report state present count print output record")
 _ENDS = word_set(
     "of for from in who whose whom that which with where by sorted ordered order sort having at "
@@ -25,7 +26,7 @@ _ENDS = word_set(
 )
 _BE = word_set("is are was were")
 _DETERMINERS = word_set("the a an any some most fewest least more all")
-_FIRST = word_set("was were each every")
+_FIRST = word_set("was were each every")  # "which were sold", "list each port": no end there
 
 
 @lru_cache(maxsize=64)  # several probes ask about one question
@@ -84,7 +85,7 @@ _STOP_WORDS = (
     " this through to under was were what when where which who whose will with within without would"
 )
 _STOPS = frozenset(_STOP_WORDS.split())
-_MAX_NOUN_WORDS = 4
+_MAX_NOUN_WORDS = 4  # farther on, a plural is of another phrase
 
 
 class Counted(NamedTuple):
@@ -114,6 +115,8 @@ def list_counted(question: Question) -> Iterator[Counted]:
 
 
 def _is_counting(before: list[str]) -> bool:
+    """Whether what follows two words is counted. A bare number may be a code, or a size; behind
+    "has" or "at least" it counts."""
     if tuple(before) in _COUNTING or before[-1] in _DEGREES:
         return True
     is_number = before[-1].isdigit() or before[-1] in _NUMBERS

@@ -13,7 +13,7 @@ from functools import lru_cache
 from answerkey.english.question import Question, Word, list_words, stem_word
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_SHORTEST = 3  # letters that are enough to stand for a longer word
+_MIN_LETTERS = 3  # letters that are enough to stand for a longer word
 _SHORT_FORMS = {
     "dob": "date birth",
     "fname": "first name",
@@ -139,10 +139,10 @@ def may_mean(name_word: Word, word: Word) -> bool:
         name_word.stem == word.stem
         or is_start_of(name_word, word)
         or is_start_of(word, name_word)
-        or (len(word.stem) > _SHORTEST and own.startswith(word.stem))
-        or (len(name_word.stem) > _SHORTEST and text.startswith(name_word.stem))
+        or (len(word.stem) > _MIN_LETTERS and own.startswith(word.stem))
+        or (len(name_word.stem) > _MIN_LETTERS and text.startswith(name_word.stem))
         or (len(word.stem) > 1 and own.endswith(word.stem))
-        or (len(own) >= _SHORTEST and own[0] == text[0] and _is_subsequence(own, text))
+        or (len(own) >= _MIN_LETTERS and own[0] == text[0] and _is_subsequence(own, text))
         or bool(_list_groups(name_word) & _list_groups(word))
     )
 
@@ -154,7 +154,7 @@ def is_start_of(short: Word, word: Word) -> bool:
     (True, False)
     """
     text = short.text
-    return _SHORTEST <= len(text) < len(word.text) - 1 and word.text.startswith(text)
+    return _MIN_LETTERS <= len(text) < len(word.text) - 1 and word.text.startswith(text)
 
 
 def is_named(name_words: Iterable[Word], words: Iterable[Word]) -> bool:

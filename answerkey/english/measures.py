@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     r"|(?P<word>[A-Za-z]+)"
     r"|(?P<percent>%)"
 )
-_LONGEST = 15  # digits: more are a code, and no float holds them
+_MAX_DIGITS = 15  # digits: more are a code, and no float holds them
 
 
 class Number(NamedTuple):
@@ -64,7 +64,7 @@ def list_numbers(text: str) -> list[Number]:
     >>> [number.values for number in list_numbers("the 5k run, 40% of a hundred, the 2nd A320")]
     [(5000, 5), (40, 0.4), (100,), (2,), (320,)]
     """
-    tokens = [match for match in _TOKEN.finditer(text) if len(match.group()) <= _LONGEST]
+    tokens = [match for match in _TOKEN.finditer(text) if len(match.group()) <= _MAX_DIGITS]
     numbers = []
     index = 0
     while index < len(tokens):
@@ -82,7 +82,7 @@ def read_number(text: str) -> float | None:
     (1200, 0.5, None)
     """
     match = _TOKEN.fullmatch(text.strip())
-    if match is None or match["digits"] is None or len(text) > _LONGEST:
+    if match is None or match["digits"] is None or len(text) > _MAX_DIGITS:
         return None
     return _plain(float(text.replace(",", "")))
 
@@ -179,7 +179,7 @@ _FACTORS: dict[str, tuple[float, ...]] = {
 
 
 _YEARS = range(1000, 2200)
-_LONGEST_SPAN = 100
+_MAX_SPAN_YEARS = 100  # a greater number is a year itself, and none before or after another
 
 
 def has_number(question: Question, values: Iterable[float]) -> bool:
@@ -198,7 +198,7 @@ def has_number(question: Question, values: Iterable[float]) -> bool:
     }
     said |= {round(factor * number, 9) for factor in factors for number in (*said, 1)}
     years = [number for number in said if number in _YEARS]
-    spans = [span for span in (*said, 1) if span <= _LONGEST_SPAN]
+    spans = [span for span in (*said, 1) if span <= _MAX_SPAN_YEARS]
     said |= {year + way * span for year in years for span in spans for way in (-1, 1)}
     return any(round(value, 9) in said for value in values)
 
@@ -241,7 +241,7 @@ def read_measure(name: str, declared_type: str = "") -> str | None:
 
 
 _MAX_NUMBERS = 100  # of a text: it may be hostile
-_LONGEST_TEXT = 10_000
+_MAX_CHARACTERS = 10_000  # of a text, for the same reason
 _WINDOW = 64  # characters before a number in which its comparative stands
 
 _COMPARED = (
@@ -303,7 +303,7 @@ def find_comparatives(question: Question) -> list[Comparative]:
     >>> [(comparative.is_strict, comparative.value) for comparative in comparatives]
     [(False, 3), (True, 20)]
     """
-    text = question.plain_text[:_LONGEST_TEXT]
+    text = question.plain_text[:_MAX_CHARACTERS]
     comparatives: list[Comparative] = []
     range_end = None
     numbers = [n for n in list_numbers(text) if n.is_alone and n.form != ORDINAL]
@@ -355,7 +355,7 @@ _LEXICON = {word: sense for sense, words in _WORDS_SUPERLATIVES.items() for word
 _DOWN = word_set("cheap inexpensive small low short young poor poorly light few seldom rarely")
 _RECENT = frozenset({"recent", "recently"})
 _COMPASS = frozenset({"south", "southern", "west", "western"})  # the least latitude
-_WORDS_AFTER = 3
+_MAX_WORDS_AFTER = 3  # of `most`, which may say of what
 
 
 class Superlative(NamedTuple):
@@ -381,7 +381,7 @@ def find_superlatives(question: Question) -> list[Superlative]:
     words = question.plain_words
     superlatives = []
     for word_index, word in enumerate(words):
-        after = words[word_index + 1 : word_index + 1 + _WORDS_AFTER]
+        after = words[word_index + 1 : word_index + 1 + _MAX_WORDS_AFTER]
         if word.text in (LEAST, MOST):
             before = words[word_index - 1].text if word_index else ""
             following = after[0].text if after else ""

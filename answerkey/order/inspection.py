@@ -25,10 +25,9 @@ from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
 
-_MAX_COPIED_BYTES = 200_000_000  # of a database that is copied
-_ASKS_FOR_PLACE = re.compile(
-    rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE
-)
+_MAX_COPIED_BYTES = 200_000_000  # of a database that is copied: each worker needs room for one
+# a rowid or a table of SQLite's own: what it says is of the file, and differs on any copy
+_NAMES_STORAGE = re.compile(rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE)
 
 
 class ReorderedCopy(contextlib.ExitStack):
@@ -47,7 +46,7 @@ class ReorderedCopy(contextlib.ExitStack):
         self._limits = limits
         self._parent = folder
         self._database: GuardedDatabase | None = None
-        self._has_views_of_places = False
+        self._has_views_of_storage = False
 
     def find_database(self, sql: str) -> GuardedDatabase | None:
         """Return the copy, or None if it is no measure of a query: the query or a view names the
@@ -56,16 +55,16 @@ class ReorderedCopy(contextlib.ExitStack):
         Raises:
             sqlite3.DatabaseError: if the file is no database, or a corrupt one.
         """
-        if _ASKS_FOR_PLACE.search(sql) or self._path.stat().st_size > _MAX_COPIED_BYTES:
+        if _NAMES_STORAGE.search(sql) or self._path.stat().st_size > _MAX_COPIED_BYTES:
             return None
         if self._database is None:
             folder = tempfile.TemporaryDirectory(prefix="reordered-", dir=self._parent)
             target = Path(self.enter_context(folder)) / "copy.sqlite"
             views = _copy_tables(self._path, target)
             _make_views(target, views)
-            self._has_views_of_places = any(map(_ASKS_FOR_PLACE.search, views))
+            self._has_views_of_storage = any(map(_NAMES_STORAGE.search, views))
             self._database = self.enter_context(GuardedDatabase(target, self._limits))
-        return None if self._has_views_of_places else self._database
+        return None if self._has_views_of_storage else self._database
 
 
 def _copy_tables(path: Path, target: Path) -> list[str]:

@@ -26,7 +26,7 @@ from answerkey.sqlite.schema import fold_case, fold_name
 SHOWN_ROWS = 3
 
 
-# The place of a result column, or else an expression to be selected as well.
+# The index of a result column, or else an expression to be selected as well.
 _SortKey = int | exp.Expr
 
 
@@ -41,14 +41,14 @@ def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
         number = read_integer(_without_collate(expression))
         column_index = None if number is None else number - 1
         if column_index is None and (is_compound or query.args.get("distinct")):
-            column_index = _find_place(query, expression, scopes)
+            column_index = _find_column_index(query, expression, scopes)
         if column_index is None and is_compound:
             return None
         keys.append(inline_aliases(expression, scopes) if column_index is None else column_index)
     return keys
 
 
-def _find_place(query: exp.Expr, expression: exp.Expr, scopes: Scopes) -> int | None:
+def _find_column_index(query: exp.Expr, expression: exp.Expr, scopes: Scopes) -> int | None:
     """Which result column a term of ORDER BY means: by its name, or as the same expression; in a
     compound select, of any of its SELECTs."""
     bare = _without_collate(expression)

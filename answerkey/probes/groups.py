@@ -31,16 +31,19 @@ _NUMBER_WORD = re.compile(
 )
 _SENTENCE_END = re.compile("[.?!]")
 _FORMULA = re.compile(r"\b(?:sum|count|avg|divide|subtract|multiply)\s*\(", re.IGNORECASE)
-_FEWEST_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
+_MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
 _EACH = {"each", "every", "per", "by"}
-_WORDS_BETWEEN = 2
-_CUTS = ("group", "having", "limit")
+_MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
+_CUTS = ("group", "having", "limit")  # a side with one of these is more than what its WHERE says
 
 
 def find_each_without_group(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if a sentence of the question asks for a number `of each` thing, as in "the
-    total weight of each port", and the query aggregates without any GROUP BY; neither a quotient
-    nor a formula in the evidence is a finding."""
+    total weight of each port", and the query aggregates without any GROUP BY.
+
+    A quotient is no finding, since it may say how many there are of each on average; nor is a query
+    whose evidence has a formula, which says what the number is.
+    """
     query = read_query(inspection)
     if query.select is None or query.scopes.nodes.find_all(exp.Group, exp.Window, exp.Div):
         return []
@@ -179,7 +182,7 @@ def _is_of_things(label: DirectColumn, query: Query) -> bool:
     if len(label.table.columns) < 3 or not counts:
         return False
     names, rows = counts
-    return names > 0 and names >= rows * _FEWEST_NAMES
+    return names > 0 and names >= rows * _MIN_SHARE_OF_NAMES
 
 
 def _is_asked(question: Question, label: DirectColumn) -> bool:
@@ -187,7 +190,7 @@ def _is_asked(question: Question, label: DirectColumn) -> bool:
     name = stem_name(label.column.name)[-1]
     words = question.words
     for word_index, word in enumerate(words):
-        after = words[word_index + 1 : word_index + 2 + _WORDS_BETWEEN]
+        after = words[word_index + 1 : word_index + 2 + _MAX_WORDS_BETWEEN]
         if word.text in _EACH and any(other.stem == name for other in after):
             return True
     return False

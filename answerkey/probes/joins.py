@@ -27,15 +27,16 @@ from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
-_CLAUSES = ("group", "limit", "distinct")
-_SHOWN = 3  # keys or groups as evidence
+_CLAUSES = ("group", "limit", "distinct")  # what merges rows that come again, or leaves them out
+_MAX_SHOWN_ROWS = 3  # keys or groups as evidence
 
 
 def find_cross_join(inspection: Inspection) -> list[Finding]:
     """Return a finding if tables stand in one FROM and no condition joins them: `FROM ship, port`.
 
     Any condition on columns of both joins two tables, also by way of other tables. There is no
-    finding where the author wrote CROSS JOIN, nor for a table of which a condition chooses one row,
+    finding where the author wrote CROSS JOIN, and so meant it, nor for a table of which a condition
+    chooses one row, which repeats nothing,
     as in `SELECT a.depth - b.depth FROM port a, port b WHERE a.id = 1 AND b.id = 2`; nor where no
     row can be seen to come twice: `SELECT count(DISTINCT ship.id) / count(DISTINCT port.id) ...`.
     The repair joins the tables by the one reference between them.
@@ -150,7 +151,9 @@ def _part_sources(scope: Scope, query: Query) -> list[list[Source]]:
         return parts
     single = [part for part in parts if len(part) == 1 and _has_one_row(part[0], scope, query)]
     if len(single) == len(parts):
-        return []
+        return []  # one row beside one row
+    # one row that is shown is meant to stand beside each other row; of one that is not, the
+    # condition that joins it was forgotten
     outputs = scope.select.expressions
     shown = {source for output in outputs for source in query.list_sources(output)}
     return [part for part in parts if part not in single or part[0] not in shown]
@@ -216,7 +219,9 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
 def _write_repeats(select: exp.Select, column: exp.Column) -> str:
     count = exp.Count(this=column.copy())
     group, having = exp.Group(expressions=[column.copy()]), exp.Having(this=count > 1)
-    return write_rows(select, column, count, group=group, having=having, limit=make_limit(_SHOWN))
+    return write_rows(
+        select, column, count, group=group, having=having, limit=make_limit(_MAX_SHOWN_ROWS)
+    )
 
 
 def _has_condition(select: exp.Select) -> bool:
@@ -317,7 +322,7 @@ class _FanOut:
             if added is None or not many:
                 continue
             if any(stems.issuperset(stem_name(table.name)) for _, table in many):
-                continue
+                continue  # "the total fee of the songs" adds it for each of them
             key = self._find_column(added.source, added.table, self.query.find_key(added.table))
             if key is not None and (rows := self._find_repeated(key)):
                 shown = {"sql": to_sql(call), "repeated": key.full_name, "groups": rows}
@@ -409,7 +414,7 @@ class _FanOut:
         rows = exp.Count(this=node)
         keys = [key.copy() for key in self.group.expressions] if self.group is not None else []
         having = exp.Having(this=count < rows)
-        columns, limit = [*keys, count, rows], make_limit(_SHOWN)
+        columns, limit = [*keys, count, rows], make_limit(_MAX_SHOWN_ROWS)
         sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
         return show_rows(self.query.ask(sql) or [])
 

@@ -28,7 +28,7 @@ from answerkey.sqlite.schema import Column, Table, quote_name
 
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
-_MAX_COLUMN_VALUES = 500
+_MAX_COLUMN_VALUES = 500  # among which another spelling is looked for: a column may have millions
 _KINDS = ("null", "spelling", "other_column")
 _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
@@ -170,7 +170,10 @@ def _squeeze(text: str) -> str:
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if neither the question nor its evidence has a number of the query, and the
     question gives another one, or the number is a bound on something that no word of the question
-    means: "tall" may set a bound on a height."""
+    means: "tall" may set a bound on a height.
+
+    0 and 1 are no finding: they are codes of no and yes, or say that there are none or some.
+    """
     for literal in inspection.once(list_compared_literals):
         number, comparison = literal.number, literal.comparison
         if number is None or number in _DEFAULTS:
@@ -237,9 +240,9 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
         said = [comparative for comparative in asked if comparative.value == value]
         taken = [comparison for comparison in comparisons if _holds_number(comparison, value)]
         if any(comparative.is_negated for comparative in said):
-            continue
+            continue  # "not over 5" may be written as `<= 5`, or as NOT above `> 5`
         if any(comparison.node.find_ancestor(exp.Not, exp.Except) for comparison in taken):
-            continue
+            continue  # what the query denies is the opposite of what is asked for
         if any(question.explains(f"{c.operator} {c.right.name}") for c in taken):
             continue
         pairs = [(comparative, comparison) for comparative in said for comparison in taken]

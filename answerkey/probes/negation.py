@@ -32,7 +32,8 @@ _DENYING_WORD = re.compile(
 
 def find_negation_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if the query denies something, and neither the question nor its evidence
-    has a word that may deny, even a weak one or a quoted one. A CASE denies nothing: it computes.
+    has a word that may deny, even a weak one or a quoted one: "foreign", "still" and "only" are
+    often written as `<>`. A CASE denies nothing: it computes.
     """
     nodes = inspection.scopes.nodes
     denials: list[exp.Expr] = [*nodes.find_all(*_DENIALS)]
@@ -81,7 +82,8 @@ def _affirm(denial: exp.Expr) -> exp.Expr:
 
 
 def _is_guard(node: exp.Expr) -> bool:
-    """Return whether a denial only leaves out what is empty, or the row itself."""
+    """Return whether a denial only leaves out what is empty, or the row itself: who asks for the
+    names of owners, or for pairs of ships, does not say so."""
     if isinstance(node, exp.Not):
         return isinstance(node.this.unnest(), exp.Is)
     if isinstance(node, exp.NEQ):

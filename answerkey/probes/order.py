@@ -41,7 +41,8 @@ _OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of b
 
 def find_latent_tie(inspection: Inspection) -> list[Finding]:
     """Return a finding if ORDER BY ... LIMIT sorts by one column of a table, in which some values
-    are equal, and another column is returned.
+    are equal, and another column is returned. A second term of ORDER BY may break the ties: no
+    finding.
 
     Kinds: `often` if three rows or more share a value, on average, so that a tie is to be expected;
     `seldom`.
@@ -74,7 +75,8 @@ def _judge_sort(select: exp.Select, query: Query) -> dict[str, Any] | None:
 
 
 def _find_sort_key(select: exp.Select, query: Query) -> exp.Expr | None:
-    """What ORDER BY ... LIMIT sorts rows by first; None for groups."""
+    """What ORDER BY ... LIMIT sorts rows by first; None for groups, of whose values no column says
+    how often they are equal."""
     order = select.args.get("order")
     if order is None or select.args.get("limit") is None:
         return None
@@ -100,7 +102,7 @@ def find_limit_on_joined_rows(inspection: Inspection) -> list[Finding]:
             continue
         is_one = select.args["limit"].expression.name == "1"
         if is_one and _returns_any(select, sorted_by.source, query):
-            continue
+            continue  # the thing itself is shown, and is the same in each of its rows
         repeating = _find_repeating(select, sorted_by, query)
         if repeating is not None:
             thing, repeated_in = repeating
@@ -315,6 +317,7 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
         return [Finding("direction_mismatch", with_repair(sort, repair))]
     extremes = inspection.once(_list_extremes)
     superlatives = find_superlatives(question) if extremes else []
+    # of `max_speed`, "maximum" is a part of the name, and no end that is asked for
     spelt = {word for extreme in extremes for name in extreme.names for word in split_words(name)}
     pairs = [
         (asked, taken)
@@ -394,7 +397,7 @@ def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:
     """
     is_date = taken.measure == DATE
     if taken.measure == RANK or (asked.measure == DATE and not is_date):
-        return False
+        return False  # the highest rank is 1, or the greatest number
     if asked.words and taken.is_plain:
         own = [word for name in taken.names for word in split_name(name)]
         if not is_named(own, asked.words):

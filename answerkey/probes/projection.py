@@ -35,8 +35,8 @@ from answerkey.sql.scopes import DirectColumn, list_columns
 from answerkey.sqlite.schema import Column, Table
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-_SHOWN = 10
-_SHOWN_TEXT = 100
+_MAX_SHOWN_COLUMNS = 10
+_MAX_SHOWN_CHARACTERS = 100
 _COUNTING = word_set(
     "many number numbers count counts total amount quantity much sum often frequency times size "
     "no enumerate tally popular popularity population frequent frequently common often"
@@ -47,11 +47,12 @@ _EXTREMES = word_set(
     "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
     "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
 )
-_GENERAL = word_set("name id code title detail descript type number key")  # stems
+# stems that columns of many tables share: they tell none of them from the others
+_GENERAL = word_set("name id code title detail descript type number key")
 _DIFFERENT = word_set("different distinct unique distinctive distinctly")
 _COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",
             "the fewest", "count the")  # fmt: skip
-_VALUES_SHOWN = 5
+_MAX_SHOWN_VALUES = 5
 
 
 class Selected(NamedTuple):
@@ -114,7 +115,9 @@ def _read_selected(expression: exp.Expr, query: Query) -> Selected:
         aggregates = {"computed"}
     aggregate = "several" if len(aggregates) > 1 else "".join(aggregates)
     table, column = base if base is not None else (None, None)
-    return Selected(expression, to_sql(expression)[:_SHOWN_TEXT], table, column, aggregate)
+    return Selected(
+        expression, to_sql(expression)[:_MAX_SHOWN_CHARACTERS], table, column, aggregate
+    )
 
 
 def find_projection_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
@@ -139,7 +142,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     )
     if evidence is None:
         return []
-    shown = [selected.text for selected in projection.selected[:_SHOWN]]
+    shown = [selected.text for selected in projection.selected[:_MAX_SHOWN_COLUMNS]]
     repair = _write_asked(inspection, projection, question, evidence)
     evidence = with_repair(evidence | {"selected": shown}, repair)
     return [Finding("projection_mismatch", evidence)]
@@ -378,7 +381,7 @@ def _is_asked(word: Word, question: Question) -> bool:
 # ends the phrase, and no other noun stands before it. `rank` is named in "their rank", not in
 # "rank list".
 
-_FARTHEST = 6  # words from `start` to `date` in "start, middle and end date"
+_MAX_WORDS_APART = 6  # words from `start` to `date` in "start, middle and end date"
 _BEFORE = word_set(
     "the a an all and or of its their his her each every any different distinct unique with by "
     "average mean avg maximum minimum max min total sum highest lowest largest smallest "
@@ -397,7 +400,7 @@ _AFTER = word_set(
 _LIST_MARK = re.compile(r",|&|/|\b(?:and|or)\b")
 _BREAKS = word_set("of for from in who whose that which with where by is are has have at")
 _CHOICE = word_set("who which whose")
-_WORDS_OF_CHOICE = 4  # "which old cows are"
+_MAX_WORDS_OF_CHOICE = 4  # "which old cows are"
 _MEASURES = word_set("number numbers total average count maximum minimum")
 _OF = word_set("amount amounts date dates value type rate level time times size percentage")
 
@@ -446,7 +449,7 @@ def find_mentions(question: Question, tables: Iterable[Table]) -> list[Mention]:
 
 def _is_state(words: list[Word], word_index: int) -> bool:
     """Whether a word says how those are that are asked for: "who is married"."""
-    before = [word.text for word in words[max(0, word_index - _WORDS_OF_CHOICE) : word_index]]
+    before = [word.text for word in words[max(0, word_index - _MAX_WORDS_OF_CHOICE) : word_index]]
     return before[-1:] in (["is"], ["are"], ["was"], ["were"]) and bool(_CHOICE & set(before))
 
 
@@ -465,7 +468,7 @@ def _find_phrases(
             continue  # "date of birth" names a birthday
         indexes = [last]
         for word in reversed(words[:-1]):
-            farthest = _FARTHEST if word.stem in own else 1
+            farthest = _MAX_WORDS_APART if word.stem in own else 1
             said = indexes_of.get(word.stem, ())
             near = [index for index in said if indexes[0] - farthest <= index < last]
             is_beside = near and near[-1] >= indexes[0] - 1
@@ -543,14 +546,15 @@ def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
     if rows is None or rows == inspection.rows:
         return None
     counted, distinct = (
-        [row[0] for row in answer[:_VALUES_SHOWN]] for answer in (inspection.rows, rows)
+        [row[0] for row in answer[:_MAX_SHOWN_VALUES]] for answer in (inspection.rows, rows)
     )
     evidence = {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
     return with_repair(evidence, to_sql(changed))
 
 
 def _find_rows_counted(projection: Projection, question: Question) -> dict[str, Any] | None:
-    """count(*) on one table, where the values of a column that is no key are to be counted."""
+    """count(*) on one table, where the values of a column are to be counted; of a key there are as
+    many as rows."""
     counts = list(projection.tree.find_all(exp.Count))
     if not counts or len(projection.tables) != 1:
         return None

@@ -38,15 +38,15 @@ _SORTABLE_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 _MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _LAST_MONTH = 12
 _DATE_WIDTH = len("2019-12-31")
-_MAX_DATES = 20_000
-_VALUES_READ = 20
-_VALUES_SHOWN = 3
+_MAX_DATES = 20_000  # different ones, all of which are read: one of another form spoils the order
+_MAX_VALUES_READ = 20  # enough to see dates: no other text is one twenty times
+_MAX_SHOWN_VALUES = 3
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
-_ENOUGH_NUMBERS = 0.9
-_MAX_COLUMN_VALUES = 2000
+_MIN_SHARE_OF_NUMBERS = 0.9  # of texts: some say "unknown" among numbers; codes are mostly none
+_MAX_TEXTS_READ = 2000  # enough for a share
 _TEXTS = (
     *(exp.TimeToStr, exp.Date, exp.Substring, exp.Lower, exp.Upper),
     *(exp.Trim, exp.Replace, exp.DPipe),
@@ -76,13 +76,13 @@ def find_date_text_order(inspection: Inspection) -> list[Finding]:
         base = query.base_column(ordered.expression)
         if base is None:
             continue
-        values = _read_values(query, *base, most=_VALUES_READ)
+        values = _read_values(query, *base, most=_MAX_VALUES_READ)
         texts = sorted(value for value in values if isinstance(value, str))
         if len(values) > 1 and all(map(is_unsortable_date, values)):
             evidence = {
                 "kind": ordered.kind,
                 "sql": show_sql(ordered.expression),
-                "values": show_rows([tuple(texts[:_VALUES_SHOWN])])[0],
+                "values": show_rows([tuple(texts[:_MAX_SHOWN_VALUES])])[0],
             }
             repair = _order_dates(inspection, query, *base)
             return [Finding("date_text_order", with_repair(evidence, repair))]
@@ -228,7 +228,7 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
             if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, query):
                 continue
             share = _share_of_numbers(query, *base)
-            if share < _ENOUGH_NUMBERS:
+            if share < _MIN_SHARE_OF_NUMBERS:
                 continue
             copy, (twin, twin_column) = copy_with(inspection.tree, [node, column])
             _read_as_number(twin, twin_column)
@@ -299,7 +299,7 @@ def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
     name = quote_name(column.name)
     rows = query.ask(
         f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
-        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MAX_COLUMN_VALUES}"
+        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MAX_TEXTS_READ}"
     )
     texts = [text for (text,) in rows or () if isinstance(text, str)]
     return sum(map(looks_like_number, texts)) / len(texts) if texts else 0.0

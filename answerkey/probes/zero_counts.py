@@ -19,7 +19,7 @@ from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, inline_alia
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, quote_name
 
-_SHOWN = 3  # keys as evidence
+_MAX_SHOWN_KEYS = 3  # keys as evidence
 _RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
 _NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
 
@@ -49,7 +49,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     if select is None or not select.args.get("group"):
         return []
     if any(join.side for join in select.args.get("joins") or ()):
-        return []
+        return []  # an outer join has a row for each of them
     kind = _read_form(select, query)
     things = _find_things(select, query) if kind is not None else None
     if things is None:
@@ -166,7 +166,9 @@ def _name_things(key: Place, shown: Place, scope: Scope) -> _Things | None:
 def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[Value]:
     """Keys of things that meet the conditions on themselves, and of which the query has no row."""
     dropped = _write_dropped(select, things, query)
-    rows = query.ask(f"SELECT {quote_name(things.key)} {dropped} ORDER BY 1 LIMIT {_SHOWN}")
+    rows = query.ask(
+        f"SELECT {quote_name(things.key)} {dropped} ORDER BY 1 LIMIT {_MAX_SHOWN_KEYS}"
+    )
     return [key for (key,) in show_rows(rows or [])]
 
 

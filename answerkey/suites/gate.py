@@ -24,7 +24,7 @@ from answerkey.suites.questions import NoSuite, Query
 # Of gold on a variant: a prediction has twenty times as many there.
 _MAX_STEPS_GATE = 50_000
 # Models often share a mistake: fewer that agree say nothing.
-_FEWEST_MODELS = 5
+_MIN_MODELS = 5
 
 
 def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | NoSuite:
@@ -76,6 +76,6 @@ def find_majority(
 
     votes = [count(rows) for rows in answers]
     most = max(votes, default=0)
-    if most < _FEWEST_MODELS or most <= count(variant.find_rows(query.sql)):
+    if most < _MIN_MODELS or most <= count(variant.find_rows(query.sql)):
         return None
     return Change("models_agree", model_queries[votes.index(most)])

@@ -81,7 +81,7 @@ _NEAR_MISSES = {"near_misses": (CONDITION_REMOVED,), "namesakes": AGGREGATES}
 _NEAR_VARIANTS = 3
 _LAST_RECIPES = ("families", "conditions", "renamed_conditions")
 _MAX_STEPS_OF_WITNESSES = 20_000_000  # to find rows that gold finds, of which few are asked for
-_SPARE = 0.005  # of the neighbors of a database may live, where that spares variants
+_MAX_SPARED_SHARE = 0.005  # of the neighbors of a database may live, where that spares variants
 # Of a query on a variant, which is small. Gold that takes more does not count on it.
 _MAX_STEPS = 200_000
 
@@ -389,7 +389,7 @@ class _Pool:
             [trial.kills for trial in trials],
             most=settings.max_databases,
             heavy=heavy,
-            spare=int(count * _SPARE),
+            spare=int(count * _MAX_SPARED_SHARE),
         )
         most = settings.max_databases_per_question
         return chosen, [

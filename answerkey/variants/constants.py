@@ -139,7 +139,7 @@ def invent_value(column: Column, number: int) -> Any:
 
 _MAX_ROWS_PER_GROUP = 25  # of a group are planted
 _MAX_ROWS_AT_LAST = 250  # for questions that have no suite without
-_WITNESSES = 5
+_MAX_WITNESSES = 5  # real rows of a SELECT: with one alone, each variant would have the same
 
 Constant = tuple[str, int, Any]  # a table, the index of a column, and a value to compare it with
 Slot = tuple[int, int]  # the index of a row among those of a query, and that of a column
@@ -374,7 +374,7 @@ class _Reader:
                 with_=find_with(select),
                 expressions=[*rowids, *asked.values()],
                 **dict.fromkeys(("distinct", "group", "having", "order", "offset")),
-                limit=make_limit(_WITNESSES),
+                limit=make_limit(_MAX_WITNESSES),
             )
         )
         return [

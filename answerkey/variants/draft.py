@@ -18,7 +18,7 @@ from answerkey.sqlite.schema import quote_name
 from answerkey.variants.constants import Conditions, Constant, invent_value, make_new
 from answerkey.variants.facts import (
     DANGLING,
-    MANY,
+    MIN_ROWS_OF_RULE,
     Copied,
     Derived,
     Totalled,
@@ -73,7 +73,7 @@ class Draft:
             (name, index, value)
             for name, index, value in self.constants
             if isinstance(value, str)
-            and len(tables[name].rows) >= MANY
+            and len(tables[name].rows) >= MIN_ROWS_OF_RULE
             and index in self.facts.free[name]
             and sum(row[index] == value for row in tables[name].rows) == 1
         ]
@@ -291,8 +291,8 @@ def sort_children_first(draft: Draft) -> list[str]:
 
 # New rows of a table: copies under new keys, and rows that nobody has seen.
 
-_TRIES = 10
-_FEW = 5  # values that are invented for a column: some rows share one
+_MAX_TRIES = 10  # draws of parents: few pairs of them may be left
+_MAX_INVENTED_VALUES = 5  # values that are invented for a column: some rows share one
 
 
 def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow | None:
@@ -338,7 +338,7 @@ def _find_parents(
     """Whether the row has found parents that no other row has together."""
     taken = {other.take(key) for other in draft.rows[name]}
     own = [reference for reference in references if set(reference.columns) & set(key)]
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         if row.take(key) not in taken:
             return True
         for reference in own:
@@ -350,7 +350,10 @@ def _draw_values(draft: Draft, name: str) -> list[Any]:
     table = draft.source.tables[name]
     if table.rows:
         return [draft.random.choice(table.rows)[index] for index in range(len(table.table.columns))]
-    return [invent_value(column, draft.random.randint(1, _FEW)) for column in table.table.columns]
+    return [
+        invent_value(column, draft.random.randint(1, _MAX_INVENTED_VALUES))
+        for column in table.table.columns
+    ]
 
 
 # Settling: the rows of a draft brought back to the facts of its database.

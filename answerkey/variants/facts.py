@@ -2,8 +2,9 @@
 
 A schema allows more than its world does. Columns that copy or compute others, links stored in both
 directions, closed vocabularies and formats are found once a database, and `settle` brings the rows
-of a draft back to them. What few rows keep may be chance: a rule counts from `MANY` rows on, and a
-rule between columns only if values drawn by chance would keep it less than once in a million times.
+of a draft back to them. What few rows keep may be chance: a rule counts from `MIN_ROWS_OF_RULE`
+rows on, and a rule between columns only if values drawn by chance would keep it less than once in a
+million times.
 """
 
 from __future__ import annotations
@@ -20,15 +21,14 @@ from answerkey.sqlite.schema import Column, affinity
 from answerkey.variants.constants import read_number
 from answerkey.variants.rows import Family, Reference, Row, Rows, TableRows
 
-MANY = 20
-_FEW = 3  # rows without a NULL: who asks sees no NULL, and a schema seldom forbids one
-_UNLIKELY = -log(1e-6)
+MIN_ROWS_OF_RULE = 20
+_MIN_SURPRISE = -log(1e-6)  # of what values drawn by chance would keep
 _MAX_SUMMED_COLUMNS = 8  # columns of a table among which sums are looked for
-_REPEATED = 10  # how often the values of a closed vocabulary come on average
-_CENT = 0.005
-_OF_SAMPLE = 0.8  # a sample is of short runs of rows
-_NEARLY_ALL = 0.9  # of the parents, where money was booked late or by hand
-_FEW_PARENTS = 5
+_MIN_REPEATS = 10  # how often the values of a closed vocabulary come on average
+_CENT = 0.005  # half of one: amounts are rounded to cents
+_MIN_SHARE_OF_SAMPLE = 0.8  # a sample is of short runs of rows
+_MIN_SHARE_BOOKED = 0.9  # of the parents, where money was booked late or by hand
+_MIN_DIFFERENT = 5  # values, or sums: where there are fewer, many columns are equal by chance
 DANGLING = -1  # the index of a parent that is not there
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 
@@ -158,7 +158,9 @@ def find_facts(rows: Rows, references: Sequence[Reference], parents: Parents, fr
         never_null={
             name: frozenset(
                 index
-                for index in range(len(table.table.columns) if len(table.rows) >= MANY else 0)
+                for index in range(
+                    len(table.table.columns) if len(table.rows) >= MIN_ROWS_OF_RULE else 0
+                )
                 if all(row[index] is not None for row in table.rows)
             )
             for name, table in rows.tables.items()
@@ -181,18 +183,18 @@ def _describe_columns(table: TableRows, free: Sequence[int]) -> Iterator[ColumnF
         distinct = dict.fromkeys(values)
         is_closed = (
             column_index in free  # what refers to a table may refer to each of its rows
-            and len(values) >= max(MANY, _REPEATED * len(distinct))
+            and len(values) >= max(MIN_ROWS_OF_RULE, _MIN_REPEATS * len(distinct))
             and float not in kinds
         )
         shapes = {read_shape(value) for value in distinct} if kinds == {str} else set()
-        has_shape = len(values) >= MANY and len(shapes) == 1 and "9" in min(shapes)
+        has_shape = len(values) >= MIN_ROWS_OF_RULE and len(shapes) == 1 and "9" in min(shapes)
         yield ColumnFacts(
             column,
             kinds,
             tuple(distinct) if is_closed else None,
             min(shapes) if has_shape else None,
             values[0] if has_shape else "",
-            len(values) >= MANY and kinds <= {int, float} and min(values) >= 0,
+            len(values) >= MIN_ROWS_OF_RULE and kinds <= {int, float} and min(values) >= 0,
         )
 
 
@@ -232,7 +234,7 @@ class _Known:
         for reference in self.parents:
             others = self.tables[reference.parent].rows
             pairs = [(row, others[parent_index]) for row, parent_index in self.pair(reference)]
-            for column_index in own[reference.table] if len(pairs) >= MANY else ():
+            for column_index in own[reference.table] if len(pairs) >= MIN_ROWS_OF_RULE else ():
                 if _is_no_chance([row[column_index] for row, _ in pairs]):
                     for other in own[reference.parent]:
                         if all(row[column_index] == parent[other] for row, parent in pairs):
@@ -254,12 +256,12 @@ class _Known:
                     at: len(own) if summed is None else sum(row[summed] or 0 for row in own)
                     for at, own in children.items()
                 }
-                if len(set(sums.values())) < _FEW_PARENTS:
+                if len(set(sums.values())) < _MIN_DIFFERENT:
                     continue
                 for other in _list_numbers(parent, self.free[parent.name]):
                     booked = ((parent.rows[at][other], total) for at, total in sums.items())
                     same = sum(_is_near(value, total) for value, total in booked)
-                    if (parent.name, other) not in taken and same >= _NEARLY_ALL * len(sums):
+                    if (parent.name, other) not in taken and same >= _MIN_SHARE_BOOKED * len(sums):
                         rest = {row[other] for at, row in enumerate(parent.rows) if at not in sums}
                         yield Totalled(reference, summed, other, frozenset(rest))
                         break
@@ -284,7 +286,7 @@ class _Known:
                 rows = range(len(self.tables[name].rows))
                 ends = [(follow(left, row), follow(right, row)) for row in rows]
                 ends = [pair for pair in ends if None not in pair and DANGLING not in pair]
-                is_rule = len(ends) >= MANY and _is_no_chance([end for end, _ in ends])
+                is_rule = len(ends) >= MIN_ROWS_OF_RULE and _is_no_chance([end for end, _ in ends])
                 if is_rule and all(end == other for end, other in ends):
                     yield left, right
 
@@ -297,8 +299,8 @@ class _Known:
                 known = set(table.rows)
                 count = sum(mirror_row(row, low, high) in known for row in table.rows)
                 # of a sample, the other row of a pair may not have been read
-                share = 1 if table.is_whole else _OF_SAMPLE
-                if len(table.rows) >= MANY and count >= share * len(table.rows):
+                share = 1 if table.is_whole else _MIN_SHARE_OF_SAMPLE
+                if len(table.rows) >= MIN_ROWS_OF_RULE and count >= share * len(table.rows):
                     yield table.name, (low, high)
 
     def list_spelled(self) -> Iterator[tuple[Reference, int]]:
@@ -306,7 +308,7 @@ class _Known:
         for reference in self.parents:
             rows = self.tables[reference.table].rows
             own = {*reference.columns, *self.free[reference.table]}
-            for column_index in range(len(rows[0]) if len(rows) >= MANY else 0):
+            for column_index in range(len(rows[0]) if len(rows) >= MIN_ROWS_OF_RULE else 0):
                 pairs = [(row[column_index], row[reference.columns[0]]) for row in rows]
                 if column_index not in own and all(
                     isinstance(key, str) and isinstance(text, str) and key.startswith(text)
@@ -330,8 +332,8 @@ class _Known:
             counts = Counter(children.values())
             family, most = self.count_family(reference), max(counts, default=1)
             # of a sample, not all rows of a parent may have been read
-            share = 1 if self.tables[reference.table].is_whole else _OF_SAMPLE
-            is_rule = counts.total() >= MANY and counts[most] >= share * counts.total()
+            share = 1 if self.tables[reference.table].is_whole else _MIN_SHARE_OF_SAMPLE
+            is_rule = counts.total() >= MIN_ROWS_OF_RULE and counts[most] >= share * counts.total()
             is_each = family is not None and family.children == most * family.referred
             if is_rule and is_each and most > 1:
                 yield reference, most
@@ -342,16 +344,16 @@ class _Known:
             family = self.count_family(reference)
             if reference.table == reference.parent or family is None:
                 continue
-            if family.referred == family.parents >= MANY:
+            if family.referred == family.parents >= MIN_ROWS_OF_RULE:
                 # that one of the parents has rows
                 chance = 1 - exp(-family.children / family.parents)
-                if family.parents * -log(chance) > _UNLIKELY:
+                if family.parents * -log(chance) > _MIN_SURPRISE:
                     yield reference
 
     def list_derived(self, name: str, taken: set[tuple[str, int]]) -> Iterator[Derived]:
         """The columns of a table that follow from others, in the order of their derivation."""
         table, free = self.tables[name], self.free[name]
-        if len(table.rows) < MANY:
+        if len(table.rows) < MIN_ROWS_OF_RULE:
             return
         columns = list(zip(*table.rows, strict=True))
         done = {index for index in range(len(columns)) if index not in free}
@@ -378,7 +380,7 @@ def _is_near(left: Any, right: Any) -> bool:
 def _is_no_chance(values: Sequence[Any]) -> bool:
     """Whether as many pairs of values drawn by chance would hardly all be equal."""
     alike = _share_alike(values)
-    return alike < 1 and len(values) * -log(alike) > _UNLIKELY
+    return alike < 1 and len(values) * -log(alike) > _MIN_SURPRISE
 
 
 def _share_alike(values: Sequence[Any]) -> float:
@@ -396,7 +398,7 @@ def _list_computed(
         for kind in ("plus", "times"):
             values = list(zip(columns[total], columns[left], columns[right], strict=True))
             if all(_is_near(row[0], compute(kind, *row[1:])) for row in values) and all(
-                len(set(columns[index])) >= _FEW_PARENTS for index in (total, left, right)
+                len(set(columns[index])) >= _MIN_DIFFERENT for index in (total, left, right)
             ):
                 used |= {total, left, right}
                 if total not in done:
@@ -429,7 +431,7 @@ def _list_determined(columns: Sequence[Sequence[Any]], done: set[int]) -> Iterat
     for column_index, values in enumerate(columns):
         if column_index in done or counts[column_index] == 1:
             continue
-        fewest = _UNLIKELY / -log(_share_alike(values))
+        fewest = _MIN_SURPRISE / -log(_share_alike(values))
         for source in coarse_first:
             is_twin = counts[source] == counts[column_index] and source < column_index
             if counts[source] > counts[column_index] or is_twin:
@@ -469,7 +471,7 @@ def _list_ordered(columns: Sequence[Sequence[Any]], free: Sequence[int]) -> Iter
         turned = zip(columns[low], [*columns[high][half:], *columns[high][:half]], strict=True)
         chance = [_is_ordered(*pair) for pair in turned if None not in pair]
         share = sum(chance) / max(len(chance), 1)
-        if count >= MANY and 0 < share < 1 and count * -log(share) > _UNLIKELY:
+        if count >= MIN_ROWS_OF_RULE and 0 < share < 1 and count * -log(share) > _MIN_SURPRISE:
             used |= {low, high}
             yield Derived("order", low, (low, high), {})
 

@@ -29,8 +29,8 @@ from answerkey.variants.draft import (
 from answerkey.variants.keys import KeyFacts, find_key_facts
 from answerkey.variants.rows import Rows, open_empty
 
-_GREATEST_GROUP = _NAMESAKES = 3
-_FEW = 4  # values of a skewed column
+_GREATEST_GROUP = _NAMESAKES = 3  # rows: enough for one that is more than two
+_MAX_SKEWED_VALUES = 4  # values of a skewed column
 
 # A new row of a table, given those that were made for the same member of FROM.
 RowMaker = Callable[[Draft, str, list[DraftRow]], DraftRow | None]
@@ -86,7 +86,7 @@ def skew_values(draft: Draft) -> None:
             if draft.random.random() < 0.5 or len(set(known)) == len(known):
                 continue
             values = list(dict.fromkeys(row.take(columns) for row in rows))
-            values = draft.random.sample(values, min(_FEW, len(values)))
+            values = draft.random.sample(values, min(_MAX_SKEWED_VALUES, len(values)))
             waiting = draft.random.sample(rows, len(rows))
             for number, value in enumerate(values, start=1):
                 count = len(waiting) if number == len(values) else len(waiting) // 2 + 1
@@ -344,12 +344,12 @@ def _put_row(draft: Draft, name: str, row: DraftRow, values: dict[int, Any]) -> 
 # has values of other rows, but numbers, dates and names of its own, so that few rows tie.
 
 
-_MAX_TIMES = 4  # as many rows as asked for, with those that meet conditions
+_MAX_TIMES_FILLED = 4  # as many rows as asked for, with those that meet conditions
 _NAMES = ("name", "title", "label", "email", "phone", "address", "description")
-_SPREAD = 60  # of numbers at least
-_DAYS = 400
+_MIN_SPREAD = 60  # of numbers at least
+_MAX_DAYS_BEFORE = 400  # more than a year, so that years differ, too
 _MAX_EXACT = 1 << 53
-_TIMES = 5  # rows for each query: it may ask for one above the mean
+_ROWS_PER_QUERY = 5  # rows for each query: it may ask for one above the mean
 
 
 def fill_tables_whole(draft: Draft) -> None:
@@ -360,8 +360,10 @@ def fill_tables_whole(draft: Draft) -> None:
     for name in reversed(sort_children_first(draft)):
         for _ in range(draft.max_rows - len(draft.rows[name])):
             add_row(draft, name, _make_other_row(draft, name, []))
-    for planted in [*draft.conditions] * _TIMES:
-        if all(len(draft.rows[name]) < _MAX_TIMES * draft.max_rows for name in planted.tables):
+    for planted in [*draft.conditions] * _ROWS_PER_QUERY:
+        if all(
+            len(draft.rows[name]) < _MAX_TIMES_FILLED * draft.max_rows for name in planted.tables
+        ):
             plant_rows(draft, planted, range(len(planted.values)), _make_other_row)
 
 
@@ -385,11 +387,11 @@ def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
         low, high = min(numbers), max(numbers)
         if isinstance(value, int):
             low = math.ceil(low)
-            return random.randint(low, max(math.floor(high), low + _SPREAD))
-        high = max(high, low + _SPREAD)
+            return random.randint(low, max(math.floor(high), low + _MIN_SPREAD))
+        high = max(high, low + _MIN_SPREAD)
         return round(random.uniform(low, high), 2)
     if (day := _read_date(value)) is not None:
-        return (day + timedelta(days=random.randint(-_DAYS, 0))).isoformat() + value[10:]
+        return (day + timedelta(days=random.randint(-_MAX_DAYS_BEFORE, 0))).isoformat() + value[10:]
     return make_new(value, known) if isinstance(value, str) and name.endswith(_NAMES) else value
 
 
@@ -434,7 +436,7 @@ RECIPES: dict[str, tuple[Callable[[Draft], None], ...]] = {
         take_children,
     ),
 }
-_ROUNDS = 4  # what is mended may have to be settled again
+_MAX_ROUNDS = 4  # what is mended may have to be settled again
 
 
 def make_variant(
@@ -462,7 +464,7 @@ def make_variant(
     for step in RECIPES[recipe]:
         step(draft)
     with open_empty(rows) as connection:
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             if not settle(draft):
                 break
             mend(draft, connection)

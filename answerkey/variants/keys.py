@@ -24,7 +24,7 @@ from typing import Any
 from answerkey.sql.keys import has_id_name, join_name, list_names
 from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
 from answerkey.sqlite.schema import affinity, fold_name
-from answerkey.variants.facts import DANGLING, MANY, Facts, find_facts
+from answerkey.variants.facts import DANGLING, MIN_ROWS_OF_RULE, Facts, find_facts
 from answerkey.variants.rows import (
     Reference,
     Row,
@@ -34,11 +34,11 @@ from answerkey.variants.rows import (
     list_declared,
 )
 
-FEWEST = 3  # values that differ, to tell a rule from chance
+_MIN_ROWS_OF_KEY = 3  # values that differ, to tell a rule from chance
 Keys = dict[str, dict[int, set[Any]]]  # by table and position of the column, the values of a key
 Key = tuple[int, ...]  # positions of columns
-_LIKELY = 0.05
-_UNLIKELY_TWICE = 7  # pairs equal by chance: less than once in a thousand times none is
+_MAX_CHANCE = 0.05  # that drawn parents would all differ
+_MIN_PAIRS_BY_CHANCE = 7  # pairs equal by chance: less than once in a thousand times none is
 Link = tuple[str, int]  # a table, and the index of a row of it
 
 
@@ -158,7 +158,9 @@ def _find_de_facto(rows: Rows, declared: Sequence[Reference], keys: Keys) -> lis
 
 def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
     unique = {}
-    for column_index in range(len(table.table.columns) if len(table.rows) >= FEWEST else 0):
+    for column_index in range(
+        len(table.table.columns) if len(table.rows) >= _MIN_ROWS_OF_KEY else 0
+    ):
         values = set(table.values(column_index))
         if len(values) == len(table.rows) and not any(isinstance(v, float) for v in values):
             unique[column_index] = values
@@ -167,7 +169,7 @@ def _read_unique_columns(table: TableRows) -> dict[int, set[Any]]:
 
 def _tells_apart(table: TableRows, key: Key) -> bool:
     values = [tuple(row[column_index] for column_index in key) for row in table.rows]
-    return len(values) >= FEWEST and len(set(values)) == len(values)
+    return len(values) >= _MIN_ROWS_OF_KEY and len(set(values)) == len(values)
 
 
 def _is_list(table: TableRows, column_index: int, keys: Sequence[Key]) -> bool:
@@ -186,14 +188,14 @@ def _is_no_chance(
         if reference.table == name and column_index in reference.columns:
             parents = len(rows.tables[reference.parent].rows)
             chance = prod(1 - number / max(parents, 1) for number in range(len(table.rows)))
-            if chance > _LIKELY or not table.is_whole:
+            if chance > _MAX_CHANCE or not table.is_whole:
                 return False
     return True
 
 
 def _are_names(table: TableRows, column_index: int) -> bool:
     """Whether a column has many words, all of which differ: names that nobody gives twice."""
-    return len(table.rows) >= MANY and all(
+    return len(table.rows) >= MIN_ROWS_OF_RULE and all(
         isinstance(value, str) and any(map(str.isalpha, value))
         for value in table.values(column_index)
     )
@@ -206,7 +208,7 @@ def _find_name_key(table: TableRows) -> list[Key]:
         for index, column in enumerate(table.table.columns)
         if "name" in fold_name(column.name) and affinity(column.type) == "TEXT"
     )
-    is_key = len(key) > 1 and len(table.rows) >= MANY and _tells_apart(table, key)
+    is_key = len(key) > 1 and len(table.rows) >= MIN_ROWS_OF_RULE and _tells_apart(table, key)
     is_full = all(row[column_index] is not None for column_index in key for row in table.rows)
     return [key] if is_key and is_full else []
 
@@ -221,7 +223,7 @@ def _find_link_key(rows: Rows, table: TableRows, references: Sequence[Reference]
         return []
     possible = prod(max(len(rows.tables[name].rows), 1) for name in parents)
     has_key = bool(table.table.unique_keys)
-    is_rule = table.is_whole and len(table.rows) ** 2 / 2 > _UNLIKELY_TWICE * possible
+    is_rule = table.is_whole and len(table.rows) ** 2 / 2 > _MIN_PAIRS_BY_CHANCE * possible
     return [key] if is_rule or not has_key else []
 
 

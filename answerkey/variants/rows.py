@@ -171,7 +171,7 @@ def find_positions(table: Table, names: Sequence[str]) -> tuple[int, ...] | None
 
 
 _RUN_ROWS = 10
-_ROOM = 3  # times as many rows as asked for, with the parents of others
+_MAX_TIMES_WITH_PARENTS = 3  # times as many rows as asked for, with the parents of others
 _MAX_ROW_BYTES = 20_000
 _MAX_STEPS_OF_FAMILIES = 2_000_000  # to count the rows of a table that refer to others
 _GENERATED = (2, 3)  # as table_xinfo says
@@ -337,7 +337,11 @@ class _Sample:
                     key, parent = self._find_parent(*link)
                     parents[link] = key
                     held = self._rows[reference.parent]
-                    if parent and key not in held and len(held) < _ROOM * self._max_rows:
+                    if (
+                        parent
+                        and key not in held
+                        and len(held) < _MAX_TIMES_WITH_PARENTS * self._max_rows
+                    ):
                         self._add(reference.parent, [(key, parent)])
                         new.append((reference.parent, parent))
         has_changed = True
