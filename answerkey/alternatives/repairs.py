@@ -59,8 +59,8 @@ class Repair(TypedDict):
 
 
 class Gold(NamedTuple):
-    """What is compared with: gold's rows, how far their order counts, and the segments of every
-    right answer if its LIMIT cuts through a tie."""
+    """Gold, which alternatives are compared with: its rows, how far their order counts, and the
+    segments of every right answer if its LIMIT cuts through a tie."""
 
     sql: str
     rows: list[Row]
@@ -69,7 +69,7 @@ class Gold(NamedTuple):
 
 
 def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | None:
-    """What a query answers beside gold; None where it fails, or takes too much to say."""
+    """Compare the answer of a query with gold's; None if it fails, or takes too much to say."""
     rows = real.find_rows(sql, max_steps=MAX_STEPS)
     if rows is None:
         return None
@@ -85,7 +85,7 @@ def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | Non
 
 
 class Tried(NamedTuple):
-    """What alternatives answer beside gold.
+    """The answers of alternatives beside gold.
 
     findings: each with the name of its repair, and what that answers, if it has one.
     repairs: those of findings, and the readings that answer otherwise.

@@ -29,7 +29,7 @@ LEFT_JOINED = "port AS p LEFT JOIN ship AS s ON p.id = s.port_id"
 
 
 class Role(StrEnum):
-    """What an alternative is beside gold.
+    """The relation of an alternative to gold.
 
     READING: the question may mean this as well. Where it answers otherwise, the question is
         ambiguous, or gold is wrong.

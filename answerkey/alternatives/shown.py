@@ -1,4 +1,4 @@
-"""What is shown of two answers that differ: the rows in which they do."""
+"""The rows that are shown of two answers: those in which they differ."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def show_rows(rows: list[Row], others: list[Row] | None) -> list[list[Value]]:
     [[4], [1], [2]]
 
     Where both have the same rows, those from the first that stands elsewhere. Long texts are cut.
-    `others` is None where the other query fails.
+    `others` is None if the other query fails.
 
     >>> show_rows([(1,), (2,), (3,)], [(1,), (3,), (2,)])
     [[2], [3]]

@@ -127,7 +127,7 @@ def list_shown(select: exp.Expr) -> list[exp.Expr]:
 
 
 def find_user(query: exp.Expr) -> exp.Expr | None:
-    """What uses a query's rows: the node around it and its parentheses; None at the top."""
+    """Find the node that uses a query's rows, around its parentheses; None at the top."""
     node = query.parent
     while isinstance(node, exp.Subquery | exp.Paren):
         node = node.parent

@@ -1,4 +1,4 @@
-"""What a probe may look at: a gold query, its answer, and a copy of the database in reverse order.
+"""Inspections: a gold query, its answer, and a copy of the database in reverse order, for probes.
 
 `SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on the copy: no fact of the data.
 """

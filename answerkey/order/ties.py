@@ -49,8 +49,8 @@ def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
 
 
 def _find_column_index(query: exp.Expr, expression: exp.Expr, scopes: Scopes) -> int | None:
-    """Which result column a term of ORDER BY means: by its name, or as the same expression; in a
-    compound select, of any of its SELECTs."""
+    """Find the result column that a term of ORDER BY means: by its name, or as the same expression;
+    in a compound select, of any of its SELECTs."""
     bare = _without_collate(expression)
     is_name = isinstance(bare, exp.Column) and not bare.args.get("table")
     for select in selects_of(query):
@@ -188,7 +188,7 @@ def _read_ties(inspection: Inspection) -> Ties | None:
 
 
 def _read_bounds(query: exp.Expr) -> tuple[int, int | None] | None:
-    """Where LIMIT and OFFSET begin and stop; None if one of them is no number."""
+    """Return where LIMIT and OFFSET begin and stop; None if one of them is no number."""
     values = []
     for name, default in (("offset", 0), ("limit", -1)):
         node = query.args.get(name)

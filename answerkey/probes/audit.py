@@ -195,8 +195,8 @@ def audit_task(task: QueryTask[Query, Context]) -> list[AuditReport]:
 
 
 def read_meanings(path: Path) -> dict[str, str]:
-    """What the corpus says of columns, by their names in small letters, without words that name
-    nothing; columns of one name share their words. Return {} if there is no such file."""
+    """Return the words that the corpus has for columns, by their names in small letters, without
+    those that name nothing; columns of one name share their words. {} if there is no such file."""
     words: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for columns in read_json(path).values() if path.is_file() else ():
         for column, texts in columns.items():

@@ -73,8 +73,8 @@ def _hides_repeats(select: exp.Select, parts: list[list[Source]], query: Query) 
 def _write_joins(
     inspection: Inspection, query: Query, crossed: list[tuple[Scope, list[list[Source]]]]
 ) -> str | None:
-    """The query with the parts of each FROM joined by references; None where there is none, or
-    where several may be meant."""
+    """The query with the parts of each FROM joined by references; None if there is none, or
+    several may be meant."""
     twins = copy_nodes(inspection.tree)
     for scope, parts in crossed:
         select = twins[id(scope.select)]
@@ -268,7 +268,8 @@ def _read_fan_out(inspection: Inspection) -> _FanOut | None:
 
 
 class _FanOut:
-    """What a SELECT aggregates, and what its joins repeat, for all questions that it answers."""
+    """The aggregates of a SELECT, and the rows that its joins repeat, for all questions that it
+    answers."""
 
     def __init__(self, query: Query, select: exp.Select) -> None:
         self.query = query
@@ -294,7 +295,7 @@ class _FanOut:
                     yield from self._describe(asked, thing, kind)
 
     def _list_things(self, asked: Counted) -> Iterator[tuple[DirectColumn, str]]:
-        """Where FROM has the key of what is asked for, or else what refers to it."""
+        """The key of what is asked for, if FROM has it, or else the columns that refer to it."""
         for source, table in self.tables:
             if is_table_of(asked.stems, table.name):
                 key = self._find_column(source, table, self.query.find_key(table))

@@ -259,7 +259,7 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
 def _write_operators(
     inspection: Inspection, mismatches: list[tuple[Comparative, list[Comparison]]]
 ) -> str | None:
-    """The query with the operators that are asked for; None where more and less of one range
+    """The query with the operators that are asked for; None if more and less of one range
     would change places: two ranges are likely meant."""
     twins = copy_nodes(inspection.tree)
     for asked, comparisons in mismatches:

@@ -68,7 +68,7 @@ def _write_undenied(inspection: Inspection, denial: exp.Expr) -> str:
 
 
 def _affirm(denial: exp.Expr) -> exp.Expr:
-    """What a denial denies."""
+    """The condition that a denial denies."""
     if isinstance(denial, exp.Not):
         inner: exp.Expr = denial.this.copy()
         return inner

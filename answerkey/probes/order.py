@@ -75,8 +75,8 @@ def _judge_sort(select: exp.Select, query: Query) -> dict[str, Any] | None:
 
 
 def _find_sort_key(select: exp.Select, query: Query) -> exp.Expr | None:
-    """What ORDER BY ... LIMIT sorts rows by first; None for groups, of whose values no column says
-    how often they are equal."""
+    """The first key by which ORDER BY ... LIMIT sorts rows; None for groups, of whose values no
+    column says how often they are equal."""
     order = select.args.get("order")
     if order is None or select.args.get("limit") is None:
         return None

@@ -53,7 +53,7 @@ class Query:
         return tuple(value for value in rows[0] if isinstance(value, int))
 
     def resolve(self, expression: exp.Expr) -> Resolution | None:
-        """What a name stands for; None if the expression is no name."""
+        """Resolve a name; None if the expression is no name."""
         return self.scopes.resolve(expression) if isinstance(expression, exp.Column) else None
 
     def base_column(self, expression: exp.Expr) -> tuple[Table, Column] | None:

@@ -26,7 +26,7 @@ _NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
 
 class _Things(NamedTuple):
     """The things that a query counts by: their table and key, the column that has it in the query,
-    and their table's place in FROM, or None where it is not there."""
+    and their table in FROM, or None if it is not there."""
 
     table: Table
     key: str
@@ -118,7 +118,7 @@ def _write_zeros(select: exp.Select, things: _Things, query: Query, *, is_cut: b
 
 
 def _read_form(select: exp.Select, query: Query) -> str | None:
-    """What the counts are for: at_most, fewest or each; None where none can be missed."""
+    """Return the use of the counts: at_most, fewest or each; None if none can be missed."""
     having, order = select.args.get("having"), select.args.get("order")
     if having is not None:
         condition = having.this.unnest()

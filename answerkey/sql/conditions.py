@@ -42,7 +42,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def list_parts(node: exp.Expr, kind: type[exp.Connector]) -> list[exp.Expr]:
-    """What the ANDs (or ORs) at the top of a condition join, from left to right, in their
+    """The parts that the ANDs (or ORs) at the top of a condition join, from left to right, in their
     parentheses, so that they can be joined again."""
     inner = node.unnest()
     if type(inner) is not kind:

@@ -103,7 +103,7 @@ def _names_any(node: exp.Expr, scope: Scope, scopes: Scopes) -> bool:
 
 
 def _find_place(node: exp.Expr, scope: Scope, scopes: Scopes) -> Place | None:
-    """Where a column of this FROM stands, be it one of a table or of a subquery."""
+    """Find a column of this FROM, be it one of a table or of a subquery."""
     inner = node.unnest()
     resolution = scopes.resolve(inner) if isinstance(inner, exp.Column) and inner.parent else None
     if resolution is None or resolution.scope is not scope:

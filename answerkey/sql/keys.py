@@ -96,7 +96,7 @@ class ColumnReference(NamedTuple):
 
 
 class References:
-    """Which columns of a schema refer to other tables by one column, and which name their rows."""
+    """The columns of a schema each of which refers to another table, and those that name rows."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema

@@ -118,7 +118,7 @@ def name_answer_columns(tree: exp.Expr) -> list[str]:
 
 @final
 class ParsedQuery(TypedDict):
-    """What is known of a query from its text and the schema.
+    """A query, as far as its text and the schema tell.
 
     answer_columns: [] if they are not known.
     hardness: Spider's own.

@@ -135,7 +135,7 @@ class DirectColumn:
 
     @property
     def place(self) -> Place:
-        """What tells it from the other columns of its FROM, in which a table may stand twice."""
+        """Tells it from the other columns of its FROM, in which a table may stand twice."""
         return self.source, fold_name(self.column.name)
 
     @property

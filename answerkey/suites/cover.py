@@ -59,7 +59,7 @@ def choose_databases(
 def choose_suite(
     kills: Kills, databases: Sequence[int], *, most: int, heavy: Collection[int] = ()
 ) -> list[int]:
-    """Which of the databases a question is tested on: those that it needs, and others until it
+    """Choose the databases that a question is tested on: those that it needs, and others until it
     has three, since wrong queries are more than neighbors. The ones that tell most come first.
 
     >>> choose_suite({1: frozenset({0}), 2: frozenset({0, 1})}, [1, 2], most=5)

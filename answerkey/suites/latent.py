@@ -1,4 +1,4 @@
-"""Latent ambiguity: what is told of a reading that only differs from gold on a variant."""
+"""Latent ambiguity: a reading that differs from gold on a variant alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerkey.sqlite.guard import Row, Value
 class LatentAmbiguity(TypedDict):
     """A reading of a question that differs from gold on a variant, with rows of both there.
 
-    reading_rows: None where the reading fails.
+    reading_rows: None if the reading fails.
     """
 
     reading: str
@@ -22,7 +22,7 @@ class LatentAmbiguity(TypedDict):
 
 
 def show_latent(reading: Change, rows: list[Row], others: list[Row] | None) -> LatentAmbiguity:
-    """What is told of a reading whose rows on a variant are not those of gold."""
+    """Describe a reading whose rows on a variant are not those of gold."""
     return {
         "reading": reading.name,
         "sql": reading.sql,

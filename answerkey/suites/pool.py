@@ -89,7 +89,7 @@ _MAX_STEPS = 200_000
 class DatabaseSuites(NamedTuple):
     """A record for each question, and the files of the databases, by their numbers from 1.
 
-    problem: why no variants could be made of the database; None where they were.
+    problem: why no variants could be made of the database; None if they were.
     """
 
     records: list[SuiteRecord]

@@ -37,7 +37,7 @@ _MAX_STEPS = 500_000
 
 
 class SuiteQuestion(NamedTuple):
-    """What a suite is made from.
+    """A question, with all that its suite is made from.
 
     order: how far the order of rows counts on the real database.
     accepted_rows: the segments of every right answer there, if LIMIT cuts through a tie.
@@ -75,7 +75,7 @@ def make_question(
 
 
 class NoSuite(StrEnum):
-    """Why a question has no suite; of the reasons why variants do not count, the last one: there
+    """A reason why a question has no suite; of those why variants do not count, the last one: there
     gold came nearest to an answer that counts.
 
     PART_IS_ENOUGH: its rule accepts some of the rows.
@@ -174,7 +174,7 @@ class Trial:
         return len(self.query.alive) - 1 in self.list_told()
 
     def tell_why_none(self) -> NoSuite:
-        """Why it has no suite: what kept it from the variant on which it came furthest."""
+        """Return why it has no suite: what kept it from the variant on which it came furthest."""
         if self.kills:
             return NoSuite.NO_ROOM if self.list_told() else NoSuite.TELLS_NOTHING
         refused = self.refused | self.query.refused

@@ -1,4 +1,4 @@
-"""Records: what is told of the suite of a question."""
+"""Records: the suite of a question, as a shard describes it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AliveNeighbor(TypedDict):
 
 
 class OtherAnswer(TypedDict):
-    """What another right query gives on a database of a suite."""
+    """The answer of another right query on a database of a suite."""
 
     sql: str
     answer: Any
@@ -56,10 +56,10 @@ class SuiteDatabase(TypedDict):
 
 
 class SuiteRecord(TypedDict):
-    """What is told of the suite of a question.
+    """The suite of a question, as its shard describes it.
 
-    mutation_score: None where no neighbor is known to be killed or alive.
-    no_suite: why it has none; None where it has one.
+    mutation_score: None if no neighbor is known to be killed or alive.
+    no_suite: why it has none; None if it has one.
     operators: how many neighbors of each operator are killed, alive and undecided.
     alive: some of those that live.
     """
@@ -74,7 +74,7 @@ class SuiteRecord(TypedDict):
 
 
 def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
-    """What is told of a question for which no suite was tried."""
+    """Describe a question for which no suite was tried."""
     return {
         "question_id": question.question_id,
         "mutation_score": None,
@@ -89,7 +89,7 @@ def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
 def make_record(
     trial: Trial, suite: Sequence[int], databases: Mapping[int, KeptVariant]
 ) -> SuiteRecord:
-    """What is told of the suite of a question: the mutation score, why it has no suite, the counts
+    """Describe the suite of a question: the mutation score, why it has no suite, the counts
     by operator, some neighbors that live, and the databases.
 
     A suite that does not tell the stored answer said by heart scores 0, as does none: this answer

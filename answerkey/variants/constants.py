@@ -179,7 +179,7 @@ class _Compared(NamedTuple):
 
 
 def list_constants(scopes: Scopes, spelling: Spelling | None = None) -> list[Constant]:
-    """What a query compares columns with; what LIKE looks for, in the spelling of the rows.
+    """The values with which a query compares columns; those of LIKE in the spelling of the rows.
 
     `SELECT name FROM ship WHERE tons > 9 AND flag LIKE '%Peru%'` -> ('ship', 2, 9), ('ship', 1,
     'Peru')
@@ -242,7 +242,7 @@ def list_witnesses(
     whatever they are: `strftime('%Y', built) = '1999'`, `tons > price`, `name IS NULL`; and the
     rowids of these rows.
 
-    find_rows: gives the rows of a query on the real database, None where that takes too much.
+    find_rows: gives the rows of a query on the real database, None if that takes too much.
     """
     witnesses: list[Conditions] = []
     rowids: Rowids = {}
@@ -401,7 +401,7 @@ class _Reader:
             yield from select.find_all(*types)
 
     def _find_slot(self, node: exp.Expr | None) -> Slot | None:
-        """The row and the column that an expression passes on; None where it does not."""
+        """The row and the column that an expression passes on; None if it does not."""
         if not isinstance(node, exp.Column):
             return None
         if (direct := self._scopes.find_direct(node)) is not None:

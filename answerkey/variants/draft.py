@@ -111,7 +111,7 @@ class Draft:
         return self._children[reference]
 
     def list_parents(self, reference: Reference) -> list[Row]:
-        """What a row may refer to, each once."""
+        """The values by which a row may refer to others, each once."""
         rows = self.rows[reference.parent]
         parents = dict.fromkeys(row.take(reference.referred) for row in rows)
         return [values for values in parents if None not in values]
@@ -297,7 +297,7 @@ _MAX_INVENTED_VALUES = 5  # values that are invented for a column: some rows sha
 
 def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow | None:
     """A row like another, under new keys; without a pattern, one whose values each come from any
-    row of the table in the database, or are invented where it has none. None where all keys are
+    row of the table in the database, or are invented where it has none. None if all keys are
     taken."""
     table = draft.source.tables[name]
     row = DraftRow(pattern if pattern is not None else _draw_values(draft, name))

@@ -35,7 +35,7 @@ _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """What the values of a column are like.
+    """The kind of the values of a column.
 
     kinds: their types. closed: all of them, if they are a vocabulary. shape: their common format,
     and `example` a value of it. is_positive: whether none is below zero.
@@ -117,7 +117,7 @@ Way = tuple[Reference, ...]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What holds of the rows of a database, by table.
+    """The rules that the rows of a database keep, by table.
 
     meetings: two ways from a row to a third table, by one reference or two each, that end in one
         row.
@@ -318,7 +318,7 @@ class _Known:
                     break
 
     def count_family(self, reference: Reference) -> Family | None:
-        """How many rows refer to how many others; None where nobody knows."""
+        """How many rows refer to how many others; None if it is not known."""
         child, parent = self.tables[reference.table], self.tables[reference.parent]
         if not (child.is_whole and parent.is_whole):
             return self.families.get(reference)

@@ -194,7 +194,7 @@ def fill_tables(draft: Draft) -> None:
 
 
 def add_row(draft: Draft, name: str, row: DraftRow | None) -> None:
-    """Add a row to a table; None is none."""
+    """Add a row to a table, if there is one."""
     if row is not None:
         draft.rows[name].append(row)
 

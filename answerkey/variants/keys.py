@@ -44,12 +44,12 @@ Link = tuple[str, int]  # a table, and the index of a row of it
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """What holds of the rows of a database.
+    """The keys and references that hold in the rows of a database.
 
     keys: by table, the columns whose values differ in each row that has them.
     references: all of them, declared ones first.
     parents: by reference, the index of each row's parent in its table; DANGLING where there is
-        none, None where a value is NULL.
+        none, None if a value is NULL.
     links: the rows that a row refers to.
     free: by table, the columns that are in no key and no reference, and are not generated.
     alone: by table, the columns that are a key each, and in no reference.

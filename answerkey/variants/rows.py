@@ -156,7 +156,7 @@ def _resolve(key: ForeignKey, table: Table, parent: Table | None) -> Reference |
 
 
 def find_positions(table: Table, names: Sequence[str]) -> tuple[int, ...] | None:
-    """The positions of columns in a table; None where one is missing."""
+    """The positions of columns in a table; None if one is missing."""
     indexes = {fold_name(column.name): index for index, column in enumerate(table.columns)}
     positions = tuple(indexes.get(fold_name(name), -1) for name in names)
     return None if -1 in positions else positions
