@@ -236,7 +236,8 @@ def _is_named(selected: Selected, other: DirectColumn, question: Question) -> bo
     shared = {word.stem for word in split_name(other.column.name)} | _GENERAL
     table_words = split_name(selected.table.name)
     words = list_own_words(selected.table.name, selected.column.name)
-    rest = [word for word in words if not any(is_start_of(word, other) for other in table_words)]
+    short_forms = {word for word in words for whole in table_words if is_start_of(word, whole)}
+    rest = [word for word in words if word not in short_forms]
     own = [word for word in rest if word.stem not in shared] or rest or words
     of_table = {word.stem for word in table_words}
     said = [word for word in question.said_words if word.stem not in of_table]

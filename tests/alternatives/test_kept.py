@@ -86,11 +86,11 @@ def test_rows_that_a_question_may_mean_are_kept(
 
 def test_alternatives_that_answer_otherwise_are_tried_together(clinic: ProbeWorld) -> None:
     question = "Whose children are the most?"
-    found = answers(clinic, question, "SELECT name FROM patient ORDER BY children DESC LIMIT 1")
-    assert sorted(found["all_ties"]) == [("Bo",), ("Bo",), ("Di",)]
-    assert all("+" not in rule for rule in found)  # there is one alternative
-    found = answers(clinic, "Name at least one town.", "SELECT town FROM patient LIMIT 2")
-    assert sorted(found["distinct_rows+uncut"]) == [("Ayr",), ("Oban",)]
+    answered = answers(clinic, question, "SELECT name FROM patient ORDER BY children DESC LIMIT 1")
+    assert sorted(answered["all_ties"]) == [("Bo",), ("Bo",), ("Di",)]
+    assert all("+" not in rule for rule in answered)  # there is one alternative
+    answered = answers(clinic, "Name at least one town.", "SELECT town FROM patient LIMIT 2")
+    assert sorted(answered["distinct_rows+uncut"]) == [("Ayr",), ("Oban",)]
 
 
 def test_finding_says_what_its_repair_answers(clinic: ProbeWorld, tmp_path: Path) -> None:

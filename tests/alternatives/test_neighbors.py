@@ -331,8 +331,8 @@ def test_neighbors_are_taken_from_all_over_the_query():
     gold = f"SELECT id FROM ship WHERE {' AND '.join(parts)}"
     neighbors = list_neighbors(parse_sql(gold), SCHEMA, max_neighbors=30)
     removed = [
-        place
-        for place, part in enumerate(parts)
+        part_index
+        for part_index, part in enumerate(parts)
         for neighbor in neighbors
         if neighbor.name == "condition_removed" and part not in neighbor.sql
     ]

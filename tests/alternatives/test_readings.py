@@ -243,12 +243,12 @@ ANSWERS = [
 @pytest.mark.parametrize(("gold", "name", "rows"), ANSWERS)
 def test_reading_answers_what_it_says(database, gold, name, rows):
     readings = read(database, "How many ports have one?", gold)
-    found = [reading.sql for reading in readings if reading.name == name]
+    queries = [reading.sql for reading in readings if reading.name == name]
     if rows is None:  # more than one, and none of them gold's
-        assert found
+        assert queries
     else:
-        assert len(found) == 1
-        assert database.execute(found[0]).fetchall() == rows
+        assert len(queries) == 1
+        assert database.execute(queries[0]).fetchall() == rows
 
 
 TABLES = [
@@ -269,8 +269,8 @@ def test_join_of_which_the_answer_needs_nothing_may_be_left_out(
     database, question_text, gold, part
 ):
     readings = read(database, question_text, gold, read_with(database))
-    found = [one.sql for one in readings if "JOIN" not in one.sql]
-    assert [part in sql for sql in found] == [True] * (part is not None)
+    queries = [reading.sql for reading in readings if "JOIN" not in reading.sql]
+    assert [part in sql for sql in queries] == [True] * (part is not None)
 
 
 @pytest.mark.parametrize(("ship", "is_reading"), [("1", False), ("NULL", True), ("9", True)])
@@ -282,9 +282,9 @@ def test_row_that_refers_to_another_needs_no_look_at_it(database, ship, is_readi
     gold = "SELECT c.name FROM crew c JOIN ship s ON s.id = c.ship_id"
     readings = read(database, "Who is on a ship?", gold, read_with(database))
     database.execute("DROP TABLE crew")
-    found = [one for one in readings if "JOIN" not in one.sql]
-    assert [one.name for one in found] == ["unneeded_join"] * is_reading
-    assert all('NOT "c"."ship_id" IS NULL' in one.sql for one in found)
+    unjoined = [reading for reading in readings if "JOIN" not in reading.sql]
+    assert [reading.name for reading in unjoined] == ["unneeded_join"] * is_reading
+    assert all('NOT "c"."ship_id" IS NULL' in reading.sql for reading in unjoined)
 
 
 EXTREMES = [
@@ -298,9 +298,9 @@ EXTREMES = [
 @pytest.mark.parametrize(("clauses", "count"), EXTREMES)
 def test_extreme_may_be_that_of_all_rows_of_its_table(database, clauses, count):
     readings = read(database, "Which?", f"SELECT p.name FROM {JOINED} {clauses}")
-    found = [one.sql for one in readings if one.name == "extreme_of_all"]
-    assert len(found) == count
-    assert all("(SELECT MAX(s.tons) FROM ship AS s" in sql for sql in found)
+    queries = [reading.sql for reading in readings if reading.name == "extreme_of_all"]
+    assert len(queries) == count
+    assert all("(SELECT MAX(s.tons) FROM ship AS s" in sql for sql in queries)
 
 
 SPELLED = [
@@ -317,8 +317,8 @@ def test_like_without_a_wildcard_is_as_good_as_the_spelling_that_one_knows(
 ):
     name, part = expected
     gold = f"SELECT id FROM ship WHERE {condition}"
-    found = read(database, question_text, gold, read_with(database))
-    texts = [one.sql.partition("WHERE ")[2] for one in found if one.name == name]
+    readings = read(database, question_text, gold, read_with(database))
+    texts = [reading.sql.partition("WHERE ")[2] for reading in readings if reading.name == name]
     assert part in texts if part is not None else texts == []
 
 
@@ -337,9 +337,13 @@ AMOUNTS = [
 def test_aggregate_of_one_row_is_its_value_unless_the_question_says_more(
     database, question_text, gold, count
 ):
-    found = [one.sql for one in read(database, question_text, gold) if one.name == "one_value"]
-    assert len(found) == count
-    for sql in found:
+    queries = [
+        reading.sql
+        for reading in read(database, question_text, gold)
+        if reading.name == "one_value"
+    ]
+    assert len(queries) == count
+    for sql in queries:
         database.execute(sql)
 
 
@@ -358,8 +362,8 @@ def test_code_is_as_good_as_its_name_if_the_question_states_it(
     database, question_text, condition, names
 ):
     gold = f"SELECT s.id FROM {JOINED} WHERE {condition}"
-    found = read(database, question_text, gold, read_with(database))
-    assert [one.name for one in found if one.name.startswith("stated")] == names
+    readings = read(database, question_text, gold, read_with(database))
+    assert [reading.name for reading in readings if reading.name.startswith("stated")] == names
 
 
 NAMED = [
@@ -378,7 +382,7 @@ def test_word_of_the_question_is_a_value_that_gold_does_not_name(
     database, question_text, gold, conditions
 ):
     readings = read(database, question_text, gold, read_with(database))
-    found = [reading.sql for reading in readings if reading.name == "named_value"]
-    assert len(found) == len(conditions)
-    assert all("\"name\" = 'Tern'" in sql for sql in found)
-    assert all(any(condition in sql for sql in found) for condition in conditions)
+    queries = [reading.sql for reading in readings if reading.name == "named_value"]
+    assert len(queries) == len(conditions)
+    assert all("\"name\" = 'Tern'" in sql for sql in queries)
+    assert all(any(condition in sql for sql in queries) for condition in conditions)

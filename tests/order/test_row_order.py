@@ -152,8 +152,8 @@ def test_too_many_rows_that_tie_are_not_held(tmp_path, max_rows, is_known):
     """
     with ProbeWorld(tmp_path, content) as world:
         sql = "SELECT a FROM t ORDER BY b LIMIT 2"
-        found = find_accepted_rows(world.inspect(sql, max_rows=max_rows))
-        assert (found is not None) is is_known
+        accepted_rows = find_accepted_rows(world.inspect(sql, max_rows=max_rows))
+        assert (accepted_rows is not None) is is_known
         assert find_accepted_rows(world.inspect(sql, max_bytes=500)) is None
 
 

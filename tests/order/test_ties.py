@@ -38,8 +38,8 @@ def find_order_findings(inspection: Inspection) -> list[Finding]:
     """What two probes find, and whether rows of the answer differ and tie."""
     ties = read_ties(inspection)
     is_open = ties is not None and ties.has_open_order(inspection.rows)
-    found = [*find_tie_at_limit(inspection), *find_limit_without_order(inspection)]
-    return [*found, Finding(OPEN, {})] if is_open else found
+    findings = [*find_tie_at_limit(inspection), *find_limit_without_order(inspection)]
+    return [*findings, Finding(OPEN, {})] if is_open else findings
 
 
 CASES = [

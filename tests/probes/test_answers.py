@@ -49,8 +49,8 @@ def test_rows_that_are_equal_are_counted(world, sql, evidence):
     ],
 )
 def test_answer_of_nothing_is_found(world, sql, empty, null):
-    found = [world.find(probe, sql) for probe in (find_empty_answer, find_all_null)]
-    assert [finding and finding.evidence for finding in found] == [empty, null]
+    findings = [world.find(probe, sql) for probe in (find_empty_answer, find_all_null)]
+    assert [finding and finding.evidence for finding in findings] == [empty, null]
 
 
 @pytest.mark.parametrize("answer", ["1", "0", "'Yes'", "' TRUE '"])

@@ -103,8 +103,8 @@ def test_report_has_the_rows_of_every_right_answer_where_limit_cuts_a_tie(world)
 )
 def test_report_has_what_each_probe_finds(world, sql, flags):
     answer = shape_answer(world.database.execute(sql))
-    found = [flag["code"] for flag in audit(world, sql, answer, max_rows=9, max_bytes=300)["flags"]]
-    assert sorted(found) == sorted(flags)
+    codes = [flag["code"] for flag in audit(world, sql, answer, max_rows=9, max_bytes=300)["flags"]]
+    assert sorted(codes) == sorted(flags)
 
 
 def test_query_too_deep_for_the_probes_is_not_taken_for_a_clean_one(world):
@@ -197,8 +197,8 @@ def test_evidence_that_the_guard_refuses_is_no_finding(tmp_path, monkeypatch):
         inspection = world.inspect("SELECT id FROM ship WHERE name = 'Moon' AND port = \"id\"")
     refusal = QueryError(Reason.STEP_BUDGET_EXCEEDED, "too long", database_name="world")
     monkeypatch.setattr(GuardedDatabase, "execute", Mock(side_effect=refusal))
-    found = {name_flag(probe) for probe in PROBES if probe(inspection)}
-    assert found == {"empty_answer"}  # which asks the data nothing
+    flags = {name_flag(probe) for probe in PROBES if probe(inspection)}
+    assert flags == {"empty_answer"}  # which asks the data nothing
 
 
 def test_what_the_corpus_says_of_a_column_names_it(tmp_path):

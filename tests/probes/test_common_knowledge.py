@@ -82,6 +82,6 @@ def world(tmp_path_factory):
 
 @pytest.mark.parametrize(("text", "sql"), AS_ASKED)
 def test_common_knowledge_excludes_nothing(world, text, sql):
-    found = [finding for probe in PROBES for finding in world.find_all(probe, sql)]
-    found += [finding for probe in QUESTION_PROBES if (finding := world.ask(probe, text, sql))]
-    assert [finding for finding in found if finding.code in EXCLUDING] == []
+    findings = [finding for probe in PROBES for finding in world.find_all(probe, sql)]
+    findings += [finding for probe in QUESTION_PROBES if (finding := world.ask(probe, text, sql))]
+    assert [finding for finding in findings if finding.code in EXCLUDING] == []

@@ -98,9 +98,9 @@ def world(tmp_path_factory):
 
 @pytest.mark.parametrize(("kind", "text", "sql"), FIRE)
 def test_another_projection_than_asked_for_is_found(world, kind, text, sql):
-    found = world.ask(find_projection_mismatch, text, sql)
-    assert found is not None
-    assert found.evidence["kind"] == kind
+    finding = world.ask(find_projection_mismatch, text, sql)
+    assert finding is not None
+    assert finding.evidence["kind"] == kind
 
 
 @pytest.mark.parametrize(("text", "sql"), HOLD)
@@ -110,8 +110,8 @@ def test_projection_that_is_asked_for_is_left_alone(world, text, sql):
 
 def test_evidence_tells_what_is_asked_for_and_what_is_selected(world):
     text = "Show the names and closed dates of lighthouses."
-    found = world.ask(find_projection_mismatch, text, "SELECT name, lit_date FROM lighthouse")
-    assert found.evidence == {
+    finding = world.ask(find_projection_mismatch, text, "SELECT name, lit_date FROM lighthouse")
+    assert finding.evidence == {
         "kind": "missing_column",
         "asked": "closed dates",
         "column": "lighthouse.closed_date",
@@ -170,9 +170,9 @@ NOT_MISSING = [
 
 @pytest.mark.parametrize(("kind", "text", "sql"), MISSING)
 def test_missing_distinct_is_found(world, kind, text, sql):
-    found = world.ask(find_distinct_missing, text, sql)
-    assert found is not None
-    assert found.evidence["kind"] == kind
+    finding = world.ask(find_distinct_missing, text, sql)
+    assert finding is not None
+    assert finding.evidence["kind"] == kind
 
 
 @pytest.mark.parametrize(("text", "sql"), NOT_MISSING)

@@ -103,7 +103,8 @@ def test_comparison_has_its_literal_on_the_right(condition, expected):
 )
 def test_equalities_are_of_columns_of_two_members_of_from(joined, pairs):
     scopes = read_scopes(f"SELECT 1 FROM {joined}")
-    found = list_equalities(scopes.tree, scopes)
+    equalities = list_equalities(scopes.tree, scopes)
     assert sorted(pairs) == sorted(
-        (f"{left.name}.{name}", f"{right.name}.{other}") for (left, name), (right, other) in found
+        (f"{left.name}.{name}", f"{right.name}.{other}")
+        for (left, name), (right, other) in equalities
     )

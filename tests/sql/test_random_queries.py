@@ -68,24 +68,26 @@ def test_columns_are_those_that_sqlite_reads(world, cases):
     schema = read_schema(world)
     for sql, _, tree in cases:
         scopes = Scopes(tree, schema)
-        found = [scopes.resolve(column) for column in tree.find_all(exp.Column)]
+        resolutions = [scopes.resolve(column) for column in tree.find_all(exp.Column)]
         outputs = (scopes.outputs(select) for select in tree.find_all(exp.Select))
-        found += [output.resolution for output in itertools.chain(*outputs)]
+        resolutions += [output.resolution for output in itertools.chain(*outputs)]
         columns = {
-            f"{what.table.name}.{what.column.name}" for what in found if what and what.column
+            f"{resolution.table.name}.{resolution.column.name}"
+            for resolution in resolutions
+            if resolution and resolution.column
         }
         assert find_read_columns(world, schema, sql) <= columns, sql
 
 
 def find_read_columns(world: sqlite3.Connection, schema: Schema, sql: str) -> set[str]:
     """Each column that SQLite says it reads, but those which it reads for a view."""
-    found = set()
+    columns_read = set()
 
     def note(action, table, column, _database, view):
         if action == sqlite3.SQLITE_READ and column and view != "v":
             known = schema.find_table(table)
             if column != "ROWID":
-                found.add(f"{known.name}.{known.find_column(column).name}")
+                columns_read.add(f"{known.name}.{known.find_column(column).name}")
         return sqlite3.SQLITE_OK
 
     world.set_authorizer(note)
@@ -93,7 +95,7 @@ def find_read_columns(world: sqlite3.Connection, schema: Schema, sql: str) -> se
         world.execute(f"EXPLAIN {sql}")
     finally:
         world.set_authorizer(None)
-    return found
+    return columns_read
 
 
 def test_guard_answers_as_sqlite_does(path, cases):

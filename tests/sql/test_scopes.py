@@ -39,17 +39,17 @@ def describe(sql: str, connection: sqlite3.Connection, name: str) -> list[str | 
     scopes = Scopes(tree, read_schema(connection))
     columns = [c for c in tree.find_all(exp.Column) if c.name == name]
     columns.sort(key=lambda column: column.this.meta.get("start", 0))
-    found = []
+    meanings = []
     for column in columns:
-        what = scopes.resolve(column)
-        if what is None:
-            found.append("string" if scopes.is_string(column) else None)
-        elif what.column is None:
-            found.append("alias" if what.is_alias else "computed")
+        resolution = scopes.resolve(column)
+        if resolution is None:
+            meanings.append("string" if scopes.is_string(column) else None)
+        elif resolution.column is None:
+            meanings.append("alias" if resolution.is_alias else "computed")
         else:
-            mark = "alias " if what.is_alias else "" if scopes.find_direct(column) else "via "
-            found.append(f"{mark}{what.table.name}.{what.column.name}")
-    return found
+            mark = "alias " if resolution.is_alias else "" if scopes.find_direct(column) else "via "
+            meanings.append(f"{mark}{resolution.table.name}.{resolution.column.name}")
+    return meanings
 
 
 CASES = [
@@ -186,9 +186,11 @@ def test_result_columns_do_not_see_the_names_of_one_another(sql, world):
         world.execute(sql)
     tree = parse_one(sql, read="sqlite")
     scopes = Scopes(tree, read_schema(world))
-    found = [scopes.resolve(column) for column in tree.find_all(exp.Column) if column.name == "h"]
-    assert found
-    assert set(found) == {None}
+    resolutions = [
+        scopes.resolve(column) for column in tree.find_all(exp.Column) if column.name == "h"
+    ]
+    assert resolutions
+    assert set(resolutions) == {None}
 
 
 def test_outputs_expand_stars(world):

@@ -33,13 +33,13 @@ class World(NamedTuple):
 
 def read_cases(text: str) -> list[Case]:
     """The cases of a text, with a blank line between two."""
-    found = []
+    cases = []
     for block in dedent(text).strip().split("\n\n"):
         question, gold, *others = block.replace("\n  ", " ").splitlines()
         good = [line[2:] for line in others if line.startswith("+ ")]
         worse = [line[2:] for line in others if line.startswith("- ")]
-        found.append(Case(question, gold, good, worse))
-    return found
+        cases.append(Case(question, gold, good, worse))
+    return cases
 
 
 _FIRST = ("Ada", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ivo", "June", "Kai", "Lea")
@@ -143,7 +143,7 @@ def make_cards() -> World:
         for kind in formats
         if random.random() < 0.8
     ]
-    legalities = [(n, *one[1:]) for n, one in enumerate(legalities, start=1)]
+    legalities = [(n, *legality[1:]) for n, legality in enumerate(legalities, start=1)]
     schema = """
         CREATE TABLE sets (id INTEGER PRIMARY KEY, code TEXT UNIQUE, name TEXT, released TEXT);
         CREATE TABLE cards (id INTEGER PRIMARY KEY, uuid TEXT NOT NULL UNIQUE, name TEXT,
@@ -258,9 +258,11 @@ def make_schools() -> World:
             meals.append((code, name, county, float(enrolled), float(random.randint(20, enrolled))))
     exams[30] = (*exams[30][:3], 950, 640, 655, 700)
     districts = {school[0]: school[3] for school in schools}
-    best = {districts[exam[0]]: place for place, exam in enumerate(exams) if place != 30}
-    for rank, place in enumerate(sorted(best.values())[:3]):
-        exams[place] = (*exams[place][:3], 940 - rank, 600, 600, 930 - rank)
+    best = {
+        districts[exam[0]]: exam_index for exam_index, exam in enumerate(exams) if exam_index != 30
+    }
+    for rank, exam_index in enumerate(sorted(best.values())[:3]):
+        exams[exam_index] = (*exams[exam_index][:3], 940 - rank, 600, 600, 930 - rank)
     schools[50] = (*schools[50][:6], "1900-01-01", schools[50][7])
     schema = """
         CREATE TABLE schools (code TEXT NOT NULL PRIMARY KEY, school TEXT, county TEXT,
@@ -387,8 +389,8 @@ def make_football() -> World:
                     random.randint(20, 90),
                 )
             )
-    for rank, place in enumerate((3, 40, 80)):
-        ratings[place] = (*ratings[place][:3], 97 - rank, *ratings[place][4:])
+    for rank, team_index in enumerate((3, 40, 80)):
+        ratings[team_index] = (*ratings[team_index][:3], 97 - rank, *ratings[team_index][4:])
     schema = """
         CREATE TABLE country (id INTEGER PRIMARY KEY, name TEXT UNIQUE);
         CREATE TABLE league (id INTEGER PRIMARY KEY, name TEXT UNIQUE,
@@ -583,7 +585,7 @@ def make_laboratory() -> World:
             )
     patients[4] = (1085, "F", "1928-03-14", "+", "SLE")
     code = next(patient[0] for patient in patients if patient[4] == "APS")
-    laboratory = [one for one in laboratory if one[:2] != (1085, "1990-11-06")]
+    laboratory = [result for result in laboratory if result[:2] != (1085, "1990-11-06")]
     laboratory += [(1085, "1990-11-06", 40, 4.5, 90), (code, "1994-11-06", 70, 4.0, 160)]
     schema = """
         CREATE TABLE patient (id INTEGER PRIMARY KEY, sex TEXT, birthday DATE, admission TEXT,

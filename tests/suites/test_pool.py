@@ -335,18 +335,20 @@ def test_suite_alone_tells_what_the_database_tells(tmp_path, gold):
     (record,) = make(tmp_path, ("What?", gold)).records
     schema, order = read_world(tmp_path), "ORDER BY" in gold
     neighbors = list_neighbors(parse_sql(gold), schema, max_neighbors=60)
-    guarded = {one["sql"] for one in record["alive"] if one["killed_by_database"]}
+    guarded = {neighbor["sql"] for neighbor in record["alive"] if neighbor["killed_by_database"]}
     assert not guarded
     assert record["mutation_score"]["suite"] >= record["mutation_score"]["database"]
     rows = execute(tmp_path / "ships.sqlite", gold)
-    suite = [tmp_path / "variants" / Path(one["path"]).name for one in record["databases"]]
+    names = [Path(database["path"]).name for database in record["databases"]]
+    suite = [tmp_path / "variants" / name for name in names]
     answers = [execute(path, gold) for path in suite]
-    for neighbor in [one.sql for one in neighbors] + [f"SELECT {guess}" for guess in range(20)]:
-        if not are_same(rows, execute(tmp_path / "ships.sqlite", neighbor), ordered=order):
+    queries = [neighbor.sql for neighbor in neighbors]
+    for sql in [*queries, *(f"SELECT {guess}" for guess in range(20))]:
+        if not are_same(rows, execute(tmp_path / "ships.sqlite", sql), ordered=order):
             assert any(
-                not are_same(answer, execute(path, neighbor), ordered=order)
+                not are_same(answer, execute(path, sql), ordered=order)
                 for answer, path in zip(answers, suite, strict=True)
-            ), neighbor
+            ), sql
 
 
 def test_what_only_the_database_tells_is_named(tmp_path):

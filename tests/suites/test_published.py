@@ -29,8 +29,8 @@ def store(world: World, path: Path) -> Path:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(world.schema)
         for table, rows in world.rows.items():
-            places = ", ".join("?" * len(rows[0]))
-            connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+            marks = ", ".join("?" * len(rows[0]))
+            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
         connection.commit()
     return path
 
@@ -44,13 +44,13 @@ def is_right(path: Path, sql: str, gold: Any, *, order: bool = False, accepted: 
 def is_rejected(folder: Path, record: SuiteRecord, sql: str) -> bool:
     return not all(
         is_right(
-            folder / one["path"].rpartition("/")[2],
+            folder / database["path"].rpartition("/")[2],
             sql,
-            one["gold_answer"],
-            order=one["order_matters"],
-            accepted=one["accepted_rows"],
+            database["gold_answer"],
+            order=database["order_matters"],
+            accepted=database["accepted_rows"],
         )
-        for one in record["databases"]
+        for database in record["databases"]
     )
 
 

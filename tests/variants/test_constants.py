@@ -65,15 +65,15 @@ def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> N
     ],
 )
 def test_conditions_have_what_meets_and_what_misses(condition, meets, misses) -> None:
-    [found] = list_conditions(read_scopes(condition), TABLES)
-    assert found == Conditions(("ship",), (((0, 2), meets, misses),))
+    [conditions] = list_conditions(read_scopes(condition), TABLES)
+    assert conditions == Conditions(("ship",), (((0, 2), meets, misses),))
 
 
 def test_conditions_of_each_select_that_a_set_operation_joins() -> None:
     sql = "SELECT name FROM ship WHERE {} EXCEPT SELECT name FROM ship WHERE {}"
     query = read_query(sql.format("tons = 4", "tons = 7 AND flag = 'Peru'"))
-    found = list_conditions(query, TABLES)
-    assert [[meets for _, meets, _ in each.values] for each in found] == [[4], [7, "Peru"]]
+    conditions = list_conditions(query, TABLES)
+    assert [[meets for _, meets, _ in each.values] for each in conditions] == [[4], [7, "Peru"]]
     assert list_conditions(query, {"port"}) == []
     query = read_query("SELECT name FROM ship UNION SELECT name FROM port")
     assert list_conditions(query, TABLES) == []
@@ -102,8 +102,8 @@ def ask_for_rows(sql: str) -> Conditions:
     ],
 )  # fmt: skip
 def test_columns_that_must_be_equal(sql, tables, equal) -> None:
-    found = ask_for_rows(sql)
-    assert (found.tables, list(found.equal)) == (tuple(tables.split()), equal)
+    conditions = ask_for_rows(sql)
+    assert (conditions.tables, list(conditions.equal)) == (tuple(tables.split()), equal)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_columns_that_must_be_equal(sql, tables, equal) -> None:
     ],
 )
 def test_what_a_query_denies_is_not_made_equal(condition) -> None:
-    found = ask_for_rows(f"SELECT 1 FROM port WHERE {condition}")
-    assert found == Conditions(("port", "ship"), (((1, 2), 1, 0),))
+    conditions = ask_for_rows(f"SELECT 1 FROM port WHERE {condition}")
+    assert conditions == Conditions(("port", "ship"), (((1, 2), 1, 0),))
 
 
 def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
@@ -124,9 +124,9 @@ def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
         "SELECT port.name FROM port JOIN ship ON port = port.name WHERE tons = 1 INTERSECT"
         " SELECT port.name FROM port JOIN ship ON port = port.name WHERE tons = 2"
     )
-    found = ask_for_rows(sql)
-    assert found.tables == ("port", "ship") * 2
-    assert ((0, 0), (2, 0)) in found.equal
+    conditions = ask_for_rows(sql)
+    assert conditions.tables == ("port", "ship") * 2
+    assert ((0, 0), (2, 0)) in conditions.equal
     sql = "SELECT mayor FROM port WHERE name = {} INTERSECT SELECT mayor FROM port WHERE name = {}"
     mayors = ((0, 1), (1, 1))
     assert ask_for_rows(sql.format("'a'", "'b'")).equal == (mayors,)
@@ -147,17 +147,17 @@ def test_sides_of_an_intersection_show_one_row_where_it_can_meet_both() -> None:
 )
 def test_groups_have_as_many_rows_as_having_asks_for(having, count) -> None:
     sql = f"SELECT flag AS f FROM ship WHERE tons > 9 GROUP BY f HAVING {having}"
-    found = ask_for_rows(sql)
-    assert (found.shared, found.group_size) == (((0, 1),), count)
+    conditions = ask_for_rows(sql)
+    assert (conditions.shared, conditions.group_size) == (((0, 1),), count)
 
 
 def test_like_looks_for_a_text_as_its_column_spells_it(tmp_path: Path) -> None:
     ships = "INSERT INTO ship VALUES ('Sun', '', 1, ''), ('TERN', '', 2, ''), ('Tern', '', 3, '');"
     spelling = Spelling(read_world(tmp_path, f"{SHIPS}{ships}"))
-    found = [spelling.spell("ship", 0, text) for text in ("sun", "Sun", "tern", "Tern", "Kite")]
-    assert found == ["Sun", "Sun", "tern", "Tern", "Kite"]
+    spelled = [spelling.spell("ship", 0, text) for text in ("sun", "Sun", "tern", "Tern", "Kite")]
+    assert spelled == ["Sun", "Sun", "tern", "Tern", "Kite"]
     for operator, spelled in (("LIKE", "Sun"), ("=", "sun"), ("<>", "sun")):
         scopes = read_scopes(f"name {operator} 'sun'")
         assert list_constants(scopes, spelling) == [("ship", 0, spelled)]
-    [found] = list_conditions(read_scopes("name LIKE 'sun'"), TABLES, spelling)
-    assert found.values == (((0, 0), "Sun", "su"),)
+    [conditions] = list_conditions(read_scopes("name LIKE 'sun'"), TABLES, spelling)
+    assert conditions.values == (((0, 0), "Sun", "su"),)

@@ -20,14 +20,14 @@ def describe(folder: Path, sql: str) -> tuple[list[str], list[str]]:
     rows = read_world(folder, sql)
     facts = find_key_facts(rows)
 
-    def name(table: str, places: tuple[int, ...]) -> str:
+    def name(table: str, columns_of_key: tuple[int, ...]) -> str:
         columns = rows.tables[table].table.columns
-        return f"{table}({','.join(columns[place].name for place in places)})"
+        return f"{table}({','.join(columns[column_index].name for column_index in columns_of_key)})"
 
-    keys = [name(table, key) for table, found in facts.keys.items() for key in found]
+    keys = [name(table, key) for table, own in facts.keys.items() for key in own]
     references = [
-        f"{name(found.table, found.columns)}>{name(found.parent, found.referred)}"
-        for found in facts.references
+        f"{name(reference.table, reference.columns)}>{name(reference.parent, reference.referred)}"
+        for reference in facts.references
     ]
     return sorted(keys), sorted(references)
 
@@ -129,7 +129,7 @@ def test_parents_are_found_as_sqlite_compares_them(tmp_path: Path) -> None:
     INSERT INTO p VALUES ('Sun', '7'), ('Sea', '8');
     INSERT INTO c VALUES ('SUN', 8), (NULL, 7), ('sky', 9);"""
     facts = find_key_facts(read_world(tmp_path, sql))
-    assert [one.referred for one in facts.references] == [(1,), (0,)]
+    assert [reference.referred for reference in facts.references] == [(1,), (0,)]
     assert list(facts.parents) == [[1, 0, DANGLING], [0, None, DANGLING]]
 
 
@@ -185,7 +185,7 @@ def write_links() -> str:
     knots = [(n, n // 3) for n in range(36)]
     threads = [(n, n // 2) for n in range(24)]
     ties = [(3 * (n // 2) + n % 2, 3 * (n // 2) + 1 + n % 2, n) for n in range(24)]
-    ties += [(other, one, thread) for one, other, thread in ties]
+    ties += [(other, knot, thread) for knot, other, thread in ties]
     parts = {"web": webs, "knot": knots, "thread": threads, "tied": ties}
     return LINKS + "".join(insert(name, rows) for name, rows in parts.items())
 
@@ -209,7 +209,7 @@ def test_rule_of_few_rows_is_no_fact(tmp_path: Path) -> None:
 def test_column_that_another_one_knows_is_kept(tmp_path: Path) -> None:
     rows = read_world(tmp_path, write_towns())
     derived = find_key_facts(rows).kept.derived["town"]
-    assert [(one.kind, one.sources, one.column_index) for one in derived] == [
+    assert [(column.kind, column.sources, column.column_index) for column in derived] == [
         ("known", (1,), 2),
         ("known", (2,), 3),
         ("known", (3,), 4),
@@ -232,14 +232,14 @@ def test_copied_totalled_and_computed_columns_are_kept(tmp_path: Path) -> None:
     rows = read_world(tmp_path, write_papers())
     kept = find_key_facts(rows).kept
     assert [
-        (one.reference.table, one.column_index, one.parent_column_index) for one in kept.copied
+        (fact.reference.table, fact.column_index, fact.parent_column_index) for fact in kept.copied
     ] == [("purse", 2, 2)]
-    assert {(one.column_index, one.parent_column_index) for one in kept.totalled} == {
+    assert {(fact.column_index, fact.parent_column_index) for fact in kept.totalled} == {
         (2, 4),
         (None, 6),
     }
-    assert ("plus", 3, (4, 5)) in {one[:3] for one in kept.derived["purse"]}
-    assert ("order", 3, (3, 4)) in {one[:3] for one in kept.derived["bill"]}
+    assert ("plus", 3, (4, 5)) in {fact[:3] for fact in kept.derived["purse"]}
+    assert ("order", 3, (3, 4)) in {fact[:3] for fact in kept.derived["bill"]}
     constants = [("purse", 2, "closed"), ("bill", 2, 5.0)]
     for variant in make_all(rows, constants):
         assert not ask(
@@ -260,12 +260,12 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
     kept = find_key_facts(rows).kept
     assert kept.mirrored == {"tied": (0, 1)}
     assert len(kept.meetings) == 3  # by each knot and by the thread
-    assert {(one.table, one.columns, count) for one, count in kept.quotas.items()} >= {
-        ("tied", (2,), 2)
-    }
-    found = 0
+    assert {
+        (reference.table, reference.columns, count) for reference, count in kept.quotas.items()
+    } >= {("tied", (2,), 2)}
+    tied_rows = 0
     for variant in make_all(rows, [("web", 1, "a")]):
-        found += len(ask(variant, "SELECT * FROM tied"))
+        tied_rows += len(ask(variant, "SELECT * FROM tied"))
         assert not ask(
             variant, "SELECT knot_id, other_id FROM tied EXCEPT SELECT other_id, knot_id FROM tied"
         )
@@ -275,7 +275,7 @@ def test_links_in_both_directions_and_two_ways_to_one_row_are_kept(tmp_path: Pat
             " WHERE knot.web_id <> thread.web_id",
         )
         assert not ask(variant, "SELECT 1 FROM tied GROUP BY thread_id HAVING count(*) > 2")
-    assert found > 100
+    assert tied_rows > 100
 
 
 BONDS = """
@@ -294,7 +294,7 @@ def test_parents_that_all_have_rows_have_some_unless_chance_would_give_each_some
     pairs = fill("link", *(f"{n % 100}, {n * n % 7}" for n in range(100 * links)))
     world = read_world(tmp_path, f"{BONDS}{atoms}{bonds}{pairs}", max_rows=2000)
     facts = find_key_facts(world)
-    assert [one.parent for one in facts.kept.served] == ["atom"] * is_served
+    assert [reference.parent for reference in facts.kept.served] == ["atom"] * is_served
     idle = "SELECT count(*) FROM atom WHERE id NOT IN (SELECT atom_id FROM link)"
     variants = [make_variant(world, "everything", seed, max_rows=8) for seed in range(4)]
     if is_served:
@@ -310,8 +310,8 @@ def test_bonds_of_a_large_table_have_two_links_each_as_in_the_database(tmp_path:
     world = read_world(tmp_path, f"{BONDS}{atoms}{bonds}{links}", max_rows=100)
     assert not world.tables["link"].is_whole
     kept = find_key_facts(world).kept
-    assert [(one.parent, count) for one, count in kept.quotas.items()] == [("bond", 2)]
-    assert {one.parent for one in kept.served} == {"atom", "bond"}
+    assert [(reference.parent, count) for reference, count in kept.quotas.items()] == [("bond", 2)]
+    assert {reference.parent for reference in kept.served} == {"atom", "bond"}
     sizes = "SELECT DISTINCT count(atom_id) FROM bond LEFT JOIN link ON bond_id = id GROUP BY id"
     for seed in range(3):
         variant = make_variant(world, "everything", seed, max_rows=8)

@@ -38,8 +38,8 @@ def ships(tmp_path: Path) -> Rows:
     return read_world(tmp_path, SHIPS)
 
 
-def column(rows: Rows, table: str, place: int) -> list:
-    return [row[place] for row in rows.tables[table].rows]
+def column(rows: Rows, table: str, column_index: int) -> list:
+    return [row[column_index] for row in rows.tables[table].rows]
 
 
 def test_subsample_takes_some_rows_with_their_parents(ships: Rows) -> None:
@@ -58,11 +58,11 @@ def test_subsample_takes_rows_that_hold_a_constant(ships: Rows) -> None:
 
 def test_permute_puts_the_same_values_on_other_rows(ships: Rows) -> None:
     variant = make_variant(ships, "permute")
-    for place in range(4):
-        values = column(ships, "ship", place)
-        assert Counter(column(variant, "ship", place)) == Counter(values)
-        is_free = place in (2, 3)
-        assert (column(variant, "ship", place) != values) == is_free
+    for column_index in range(4):
+        values = column(ships, "ship", column_index)
+        assert Counter(column(variant, "ship", column_index)) == Counter(values)
+        is_free = column_index in (2, 3)
+        assert (column(variant, "ship", column_index) != values) == is_free
     assert variant.tables["crew"] == ships.tables["crew"]  # all of it is a key
 
 
@@ -70,16 +70,16 @@ def test_reassign_gives_rows_other_parents(ships: Rows) -> None:
     variant = make_variant(ships, "reassign")
     assert column(variant, "ship", 1) != column(ships, "ship", 1)
     assert set(column(variant, "ship", 1)) <= {1, 2, 3, 4}
-    for place in (0, 2, 3):
-        assert column(variant, "ship", place) == column(ships, "ship", place)
+    for column_index in (0, 2, 3):
+        assert column(variant, "ship", column_index) == column(ships, "ship", column_index)
     assert column(variant, "crew", 0) != column(ships, "crew", 0)
 
 
 def test_childless_leaves_parents_without_children(ships: Rows) -> None:
     variant = make_variant(ships, "childless")
-    for child, place, parent in (("ship", 1, "port"), ("crew", 0, "ship")):
-        with_children = set(column(variant, child, place))
-        assert with_children < set(column(ships, child, place))
+    for child, column_index, parent in (("ship", 1, "port"), ("crew", 0, "ship")):
+        with_children = set(column(variant, child, column_index))
+        assert with_children < set(column(ships, child, column_index))
         assert column(variant, parent, 0) == column(ships, parent, 0)
     assert len(column(variant, "ship", 0)) == 8  # they moved
     assert len(column(variant, "crew", 0)) < 6  # no other ship may have the same sailor twice
@@ -187,8 +187,10 @@ def test_conditions_add_as_many_rows_of_a_group_as_are_asked_for(ships: Rows) ->
 def test_conditions_of_the_most_common_add_a_group_and_a_smaller_one(ships: Rows) -> None:
     ranked = Conditions(("ship",), (), (), ((0, 2),), is_ranked=True)
     sql = "SELECT count(*) FROM ship GROUP BY flag"
-    found = [ask(make_variant(ships, "conditions", n, conditions=[ranked]), sql) for n in range(4)]
-    assert any(len({*counts}) > 1 for counts in found)
+    answers = [
+        ask(make_variant(ships, "conditions", n, conditions=[ranked]), sql) for n in range(4)
+    ]
+    assert any(len({*counts}) > 1 for counts in answers)
 
 
 def test_near_misses_share_a_name_that_is_a_key_in_the_database(tmp_path: Path) -> None:
@@ -290,8 +292,8 @@ def count_broken(connection: sqlite3.Connection, tables: list[str]) -> Counter[s
     broken: Counter[str] = Counter()
     for table in tables:
         with contextlib.suppress(sqlite3.OperationalError):
-            found = connection.execute(f"PRAGMA foreign_key_check({quote_name(table)})").fetchall()
-            broken[table] = len(found)
+            rows = connection.execute(f"PRAGMA foreign_key_check({quote_name(table)})").fetchall()
+            broken[table] = len(rows)
     return broken
 
 
@@ -317,13 +319,15 @@ def test_what_holds_of_a_database_holds_of_its_variants(
         statements = "SELECT type, name, sql FROM sqlite_master ORDER BY rowid"
         assert target.execute(statements).fetchall() == source.execute(statements).fetchall()
         for name, table in rows.tables.items():
-            for place in facts.free[name]:  # others may be of the type of what they refer to
-                column = table.table.columns[place]
+            for column_index in facts.free[name]:  # others may be of the type of what they refer to
+                column = table.table.columns[column_index]
                 kinds = list_kinds(source, name, column.name) - {"null"}
                 if kinds and recipe not in ("plant", "everything"):
                     assert list_kinds(target, name, column.name) <= kinds | {"null"}
-            found = variant.tables[name].rows
+            rows_of_variant = variant.tables[name].rows
             for key in facts.keys[name]:
-                values = [tuple(row[place] for place in key) for row in found]
+                values = [
+                    tuple(row[column_index] for column_index in key) for row in rows_of_variant
+                ]
                 values = [value for value in values if None not in value]
                 assert len(set(values)) == len(values)

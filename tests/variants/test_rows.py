@@ -126,13 +126,13 @@ for recipe in RECIPES:
 
 def test_two_processes_make_the_same_bytes(tmp_path: Path) -> None:
     path = make_database(tmp_path / "x.sqlite", LARGE)
-    found = []
+    contents = []
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
         command = [sys.executable, "-c", _MAKE_ALL, str(path)]
         done = subprocess.run(
             command, env=environment, capture_output=True, check=True, timeout=120
         )
-        found.append(done.stdout)
-    assert found[0] == found[1]
-    assert len(set(found[0].split())) == len(found[0].split())
+        contents.append(done.stdout)
+    assert contents[0] == contents[1]
+    assert len(set(contents[0].split())) == len(contents[0].split())
