@@ -82,7 +82,11 @@ def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | N
     reached, pairs = {column.source}, list_equalities(select, scopes)
     pairs += [(right, left) for left, right in pairs]
     for _ in joins:
-        reached |= {to for (of, _), (to, name) in pairs if of in reached and _is_parent(to, name)}
+        reached |= {
+            parent
+            for (child, _), (parent, name) in pairs
+            if child in reached and _is_parent(parent, name)
+        }
     where = select.args.get("where")
     nodes = where.find_all(exp.Column) if where is not None else ()
     resolved = [scopes.resolve(node) for node in nodes]

@@ -119,7 +119,7 @@ def _is_one_row_of_several(query: exp.Expr, scopes: Scopes) -> bool:
 def _find_cut_in_subquery(inspection: Inspection, query: exp.Expr) -> Finding | None:
     """A cut decides the answer if this changes with how the selected columns break ties."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
-        return None
+        return None  # whether there is a row does not depend on which one it is
     other = _break_ties_otherwise(inspection, query)
     if other is None:
         return None

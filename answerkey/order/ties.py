@@ -58,7 +58,9 @@ def _find_column_index(query: exp.Expr, expression: exp.Expr, scopes: Scopes) ->
         if is_name and fold_name(bare.name) in names:
             return names.index(fold_name(bare.name))
         expressions = [output.expression for output in scopes.outputs(select)]
-        bared = [each if each is None else each.unnest() for each in expressions]
+        bared = [
+            expression if expression is None else expression.unnest() for expression in expressions
+        ]
         if bare in bared:
             return bared.index(bare)
     return None

@@ -67,7 +67,10 @@ def _write_groups(query: Query, select: exp.Select, words: list[Word]) -> str | 
         return None
     label, keys = named
     is_shown = any(map(query.scopes.find_direct, select.expressions))
-    shown = [*([] if is_shown else [label.write()]), *(c.copy() for c in select.expressions)]
+    shown = [
+        *([] if is_shown else [label.write()]),
+        *(output.copy() for output in select.expressions),
+    ]
     group = exp.Group(expressions=[key.write() for key in keys])
     return write_with(select, expressions=shown, group=group)
 

@@ -275,7 +275,11 @@ class _FanOut:
         self.query = query
         self.select = select
         self.scope: Scope = query.scopes.scope_of(select)
-        self.tables = [(s, s.table) for s in self.scope.sources.values() if s.table is not None]
+        self.tables = [
+            (source, source.table)
+            for source in self.scope.sources.values()
+            if source.table is not None
+        ]
         self.calls = [
             call
             for call in query.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)

@@ -213,7 +213,8 @@ def _are_within_others(
 ) -> bool:
     """Whether the things are those in rows of another table: "each product in all the orders"."""
     sources = query.scopes.scope_of(select).sources.values()
-    others = {stem_name(s.table.name)[-1:] for s in sources if s.table not in (None, things.table)}
+    tables = [source.table for source in sources if source.table is not None]
+    others = {stem_name(table.name)[-1:] for table in tables if table != things.table}
     texts = [word.text for word in question.words]
     for word_index, word in enumerate(question.words[:-1]):
         if word.stem == noun and texts[word_index + 1] in ("in", "on", "from"):

@@ -50,7 +50,7 @@ def list_determined(
             if not determined.isdisjoint(pair):
                 determined |= set(pair)
         for source, table in tables:
-            names = {name for of, name in determined if of is source}
+            names = {name for member, name in determined if member is source}
             if any(names >= key for key in keys(table)):
                 determined |= {(source, fold_name(column.name)) for column in table.columns}
     return determined

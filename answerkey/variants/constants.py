@@ -354,7 +354,9 @@ class _Reader:
         clauses = [select.args.get("where"), select.args.get("having")]
         clauses += [join.args.get("on") for join in select.args.get("joins") or ()]
         asked: dict[Slot, exp.Column] = {}
-        for column in (node for of in filter(None, clauses) for node in of.find_all(exp.Column)):
+        for column in (
+            node for clause in filter(None, clauses) for node in clause.find_all(exp.Column)
+        ):
             slot, resolved = self._find_slot(column), self._scopes.resolve(column)
             is_own = resolved is not None and resolved.source in sources
             if slot is not None and slot not in joined and is_own:
@@ -446,8 +448,8 @@ class _Reader:
             yield left, right
             table = self._tables[left[0]]
             meets = [
-                {index: meets for (of, index), (meets, _) in values.items() if of == row}
-                for row in (left[0], right[0])
+                {column: meets for (row, column), (meets, _) in values.items() if row == wanted}
+                for wanted in (left[0], right[0])
             ]
             own, other = meets
             is_one_row = all(other.get(index, value) == value for index, value in own.items())

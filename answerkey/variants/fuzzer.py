@@ -294,7 +294,9 @@ def plant_rows(draft: Draft, planted: Conditions, met: Collection[int], make: Ro
                 continue
             slots = [slot for slot in class_of if slot[0] == number]
             own = {slot[1]: values[class_of[slot]] for slot in slots if class_of[slot] in values}
-            own |= {index: value for (of, index), value in constants.items() if of == number}
+            own |= {
+                column: value for (member, column), value in constants.items() if member == number
+            }
             row = _put_row(draft, planted.tables[number], row, own)
             made[number].append(row)
             for slot in slots:
