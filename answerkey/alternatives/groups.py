@@ -24,6 +24,7 @@ def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
             continue
         joins = select.args.get("joins") or []
         sources = list(scopes.scope_of(select).sources.values())
+        # of more tables, nobody knows which of the joins should keep rows
         is_count = len(joins) == 1 and len(sources) == 2 and select.find(exp.Count) is not None
         if not is_count or _is_of_the_most(select):
             continue
@@ -66,6 +67,7 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
 
 
 def _is_of_the_most(select: exp.Select) -> bool:
+    """Whether LIMIT takes the greatest groups: none of these has a count of zero."""
     order = select.args.get("order")
     if order is None or select.args.get("limit") is None:
         return False
@@ -125,6 +127,7 @@ def is_of_thing(column: DirectColumn, scopes: Scopes) -> bool:
 
 
 def _is_joined_by_key(label: DirectColumn, scopes: Scopes) -> bool:
+    """Whether the query joins something to the things of a name: it means these, and not names."""
     key = set(map(fold_name, list_key(label.table)))
     pairs = list_equalities(label.scope.select, scopes)
     joined = {name for pair in pairs for source, name in pair if source is label.source}

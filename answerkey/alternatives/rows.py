@@ -55,6 +55,7 @@ def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
                 yield "distinct_rows"
         for count in counts:
             counted = scopes.find_direct(count.this)
+            # the values of a key differ, unless a join repeats them
             is_alone = counted is not None and is_key(counted.table, counted.column)
             if counted is not None and (select.args.get("joins") or not is_alone):
                 with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):

@@ -36,6 +36,8 @@ def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
+    """All rows that tie for the first one. Who asks for the first three wants three; and a second
+    term of ORDER BY says which of those that tie is meant."""
     order, rows = select.args.get("order"), select.args["limit"].expression
     is_first = read_integer(rows) == 1 and select.args.get("offset") is None
     if order is None or len(order.expressions) != 1 or not is_first:
@@ -112,6 +114,7 @@ def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
 
 
 def _take_rows_of_extreme(select: exp.Select) -> Steps:
+    """`SELECT name, max(age) FROM t` -> the names of all of that age: SQLite shows one of them."""
     shown = list_shown(select)
     extremes = [column for column in shown if isinstance(column, _EXTREMES)]
     others = [column for column in shown if not isinstance(column, _EXTREMES)]
@@ -125,6 +128,7 @@ def _take_rows_of_extreme(select: exp.Select) -> Steps:
 
 
 def _take_one(select: exp.Select) -> Steps:
+    """`WHERE age = (SELECT max(age) FROM t)` -> one row of these, as LIMIT 1 has."""
     where = select.args.get("where")
     shown = (column.unnest() for column in list_shown(select))
     if where is None or any(isinstance(column, exp.AggFunc) for column in shown):
