@@ -352,6 +352,7 @@ _WORDS_SUPERLATIVES = {
     (LEAST, DATE): "earliest",
 }
 _LEXICON = {word: sense for sense, words in _WORDS_SUPERLATIVES.items() for word in words.split()}
+# adjectives of which the most is the least of what a column measures: "the most inexpensive"
 _DOWN = word_set("cheap inexpensive small low short young poor poorly light few seldom rarely")
 _RECENT = frozenset({"recent", "recently"})
 _COMPASS = frozenset({"south", "southern", "west", "western"})  # the least latitude

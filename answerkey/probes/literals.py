@@ -240,7 +240,7 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
         said = [comparative for comparative in asked if comparative.value == value]
         taken = [comparison for comparison in comparisons if _holds_number(comparison, value)]
         if any(comparative.is_negated for comparative in said):
-            continue  # "not over 5" may be written as `<= 5`, or as NOT above `> 5`
+            continue  # "not over 5" may be `<= 5`, or NOT around `> 5`
         if any(comparison.node.find_ancestor(exp.Not, exp.Except) for comparison in taken):
             continue  # what the query denies is the opposite of what is asked for
         if any(question.explains(f"{c.operator} {c.right.name}") for c in taken):

@@ -20,6 +20,7 @@ from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Table, quote_name
 
 _MAX_SHOWN_KEYS = 3  # keys as evidence
+# "singers who have a song", also behind a word such as "names": "singer names with their songs"
 _RESTRICTIONS = {"who", "that", "which", "with", "having", "used"}
 _NAME_WORDS = {"id", "ids", "name", "names", "code", "codes"}
 
@@ -64,7 +65,7 @@ def find_zero_count_dropped(inspection: Inspection, question: Question) -> list[
     form, dropped = kind, _find_dropped(select, things, query)
     if kind == "each" and things.source is None:
         if all(word.text != "all" for word in question.words):
-            return []
+            return []  # the query reads what refers to them alone, and may mean those
         kind = "all"
     elif kind == "each" and _has_other_condition(select, things, query):
         return []  # the condition may say which things are meant
