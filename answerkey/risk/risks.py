@@ -61,7 +61,7 @@ NO_SIGNS = frozenset(
     }
 )
 _OF_CASE = 2  # judged questions that count for the wider case: of a kind, a repair or a flag,
-_OF_ONE_CORPUS = 10  # of a sign that one corpus alone has seen, on another one,
+_OF_ONE_CORPUS = 5  # of a sign that one corpus alone has seen, on another one,
 _OF_CORPUS = 30  # of a sign in one corpus,
 _OF_HARDNESS = 100  # of a hardness in one corpus
 _MOST_OF_BASE = 0.95  # of a base that is lifted by hardness
