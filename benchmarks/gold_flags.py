@@ -221,21 +221,15 @@ def count(judged: Iterable[Judged], target: str) -> dict[str, Counts]:
         if (is_wrong := each.wrong[target]) is None:
             continue
         one = Count(1, int(is_wrong))
-        signs = [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
-        cases = {case: one for sign in signs for case in sign.list_cases()}
+        cases = {case: one for sign in list_telling(each, target) for case in sign.list_cases()}
         corpora[each.corpus].merge(Counts(one, {each.hardness: one}, cases))
     return corpora
 
 
-def make_table(judged: Iterable[Judged], target: str) -> RiskTable:
-    """Return the table of the corpora of which some are wrong, or where all are right."""
-    return RiskTable(count(judged, target))
-
-
-def estimate(table: RiskTable, target: str, each: Judged) -> float:
-    """Return the risk of a question by a table."""
-    signs = [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
-    return table.estimate(each.corpus, each.hardness, signs).risk
+def list_telling(each: Judged, target: str) -> list[Sign]:
+    """Return the signs that tell something of a target, as answerkey.risk.risks.Risks has it: one
+    whose repair has gold's rows tells nothing of the answer."""
+    return [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
 
 
 def encode_counts(counts: Counts) -> dict[str, Any]:
@@ -282,9 +276,12 @@ def measure_list(judged: list[Judged], of_list: str, target: str) -> list[str]:
         first = set(names[: len(names) // 2])
         for side in (True, False):
             held = {n for n in names if (n in first) is side}
-            table = make_table((e for e in judged if getattr(e, by) not in held), target)
+            table = RiskTable(count((e for e in judged if getattr(e, by) not in held), target))
             pairs = [
-                (estimate(table, target, e), bool(e.wrong[target]))
+                (
+                    table.estimate(e.corpus, e.hardness, list_telling(e, target)).risk,
+                    bool(e.wrong[target]),
+                )
                 for e in tested
                 if getattr(e, by) in held
             ]
