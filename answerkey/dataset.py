@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Required, TypedDict
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import INTERIM
 from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     ACCEPTED_ANSWERS,
@@ -59,7 +60,6 @@ MAX_TABLE_BYTES = 500_000_000
 # The question, and how records of one question from several files are joined.
 
 
-INTERIM = Path("data/interim")
 JOINED = "joined.jsonl"
 DIFFICULTY = "difficulty.jsonl"
 
@@ -216,6 +216,12 @@ def is_below(suite_score: float | None, min_mutation_score: float) -> bool:
     (True, False, False)
     """
     return (suite_score or 0.0) < min_mutation_score
+
+
+RISK_MEANINGS = {
+    "answer_risk": "how likely the answer is not what the question asks",
+    "sql_risk": "how likely gold SQL does not say what the question asks",
+}
 
 
 def is_above(sql_risk: float | None, max_sql_risk: float | None) -> bool:

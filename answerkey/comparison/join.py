@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import INTERIM
 from answerkey.base.records import Finding, encode_findings, read_json
-from answerkey.dataset import INTERIM, NEXT_STEP, PassRate, Question, Record, join_stages
+from answerkey.dataset import NEXT_STEP, PassRate, Question, Record, join_stages
 
 BY_HEART = "by_heart"  # the neighbor that says the stored answer
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from answerkey.base.records import SPLITS, read_database_hashes, read_json, read_jsonl
-from answerkey.dataset import SUITES, Question, list_reward_terms, read_product
+from answerkey.dataset import RISK_MEANINGS, SUITES, Question, list_reward_terms, read_product
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
 from answerkey.exports.row_files import Table, WrittenFile, write_files
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
@@ -63,8 +63,7 @@ COLUMNS = {
     ),
     "database_sha256": (TEXT, "checksum of the database file that gold SQL was executed on"),
     "mutation_score": (REAL, "share of near misses of gold SQL that the test suite tells from it"),
-    "answer_risk": (REAL, "how likely the answer is not what the question asks"),
-    "sql_risk": (REAL, "how likely gold_sql does not say what the question asks"),
+    **{name: (REAL, meaning) for name, meaning in RISK_MEANINGS.items()},
     "flags": (TEXTS, "what the audit noticed, as codes"),
     "evidence": (TEXT, "what the question presupposes, as its corpus says; else null"),
     "gold_integer": (WHOLE, "the answer, where its type is integer; else null"),

@@ -17,8 +17,16 @@ from sqlglot import Dialect, Token, TokenType
 from sqlglot.errors import SqlglotError
 
 from answerkey.base.records import hash_value, read_jsonl
-from answerkey.dataset import AUDIT, EXCLUDED, SUITES, Question, Source, read_classified
-from answerkey.report.repairs import RISKS, SENTENCES, find_doubts, tell_difference
+from answerkey.dataset import (
+    AUDIT,
+    EXCLUDED,
+    RISK_MEANINGS,
+    SUITES,
+    Question,
+    Source,
+    read_classified,
+)
+from answerkey.report.repairs import SENTENCES, find_doubts, tell_difference
 from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
@@ -26,7 +34,6 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
-AGREEMENT = "models_agree_otherwise"
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
@@ -307,7 +314,8 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
 
 
 def _find_agreed(record: Record, *, most: int) -> Agreed | None:
-    agreement = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(AGREEMENT, {})
+    evidence = {flag["code"]: flag["evidence"] for flag in record["flags"]}
+    agreement = evidence.get("models_agree_otherwise", {})
     if "sql" not in agreement or len(agreement["sql"]) > most:
         return None
     models = f"{agreement['models']} of {agreement['of']} models"
@@ -381,7 +389,7 @@ def make_payload(
         "columns": list(rows[0]) if rows else [],
         "rows": [list(row.values()) for row in rows],
         "meanings": {code: SENTENCES[code] for code in codes},
-        "risks": RISKS,
+        "risks": RISK_MEANINGS,
         "schemas": _read_statements(rows, schemas, most=max_characters),
         "dataset": hash_value(sorted({(row["corpus"], row["database"]) for row in rows}))[:12],
     }

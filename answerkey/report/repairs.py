@@ -12,7 +12,7 @@ from answerkey.alternatives.rules import DOUBTS
 from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import read_jsonl
-from answerkey.dataset import Question
+from answerkey.dataset import RISK_MEANINGS, Question
 from answerkey.flags import EXPLANATIONS
 
 if TYPE_CHECKING:
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-RISKS = {
-    "answer_risk": "how likely the answer is not what the question asks",
-    "sql_risk": "how likely gold SQL does not say what the question asks",
-}
 SENTENCES = {**EXPLANATIONS, **DOUBTS}
 
 
@@ -107,7 +103,7 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     """
     lines = [f"{question.question_id}: {'usable' if why is None else f'left out: {why[1]}'}"]
     lines += _show_question(question._asdict())
-    for name, meaning in RISKS.items():
+    for name, meaning in RISK_MEANINGS.items():
         risk = getattr(question, name)
         told = "none: it has no answer" if risk is None else f"{risk:.2f}, {meaning}"
         lines.append(_show(name, told))

@@ -25,6 +25,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Self
 
+from answerkey.base.cores import count_cores
 from answerkey.base.reasons import Reason
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 from answerkey.sqlite.guard import Limits
@@ -100,9 +101,7 @@ class Pool:
 def _count_workers() -> int:
     text = os.environ.get(WORKERS_VARIABLE)
     if text is None:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-        return min(cores or 1, _MAX_WORKERS)
+        return min(count_cores(), _MAX_WORKERS)
     if not text.isdecimal():
         raise ValueError(f"{WORKERS_VARIABLE}: expected a whole number from 1, found {text!r}")
     return int(text)

@@ -25,6 +25,7 @@ from traceback import format_exception
 from types import ModuleType
 from typing import Any, TypeVar
 
+from answerkey.base.cores import count_cores
 from answerkey.base.errors import InputError
 from answerkey.sqlite.guard import EXPENDABLE_VARIABLE
 
@@ -83,17 +84,13 @@ def map_tasks(
     """
     if engine == RAY:
         return _map_on_ray(function, tasks, workers)
-    return _map_in_processes(function, tasks, workers or _count_cores())
+    return _map_in_processes(function, tasks, workers or count_cores())
 
 
 def run_alone(function: Callable[[Task], Result], task: Task) -> Result | Died:
     """The result of a task in a process of its own on this machine."""
     [(_, result)] = map_tasks(function, [task], workers=1)
     return result
-
-
-def _count_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _try(function: Callable[[Task], Result], task: Task) -> Result | Died:
@@ -216,7 +213,7 @@ def _map_on_ray(
 ) -> Results[Task, Result]:
     source = iter(tasks)
     for first in source:  # without tasks, no cluster is needed
-        with _connect(workers or _count_cores()) as ray:
+        with _connect(workers or count_cores()) as ray:
             yield from _map_connected(function, chain([first], source), ray, workers)
 
 

@@ -16,8 +16,9 @@ from tests.shared.paths import ROOT, list_imports
 
 # What they may import besides, which needs the standard library alone, too.
 PLAIN = (
-    *("answerkey.sqlite.files", "answerkey.base.errors", "answerkey.base.kinds"),
-    *("answerkey.base.log", "answerkey.base.reasons", "answerkey.base.records"),
+    "answerkey.sqlite.files",
+    *(f"answerkey.base.{name}" for name in ("cores", "errors", "kinds", "log", "paths")),
+    *("answerkey.base.reasons", "answerkey.base.records"),
     "answerkey.dataset",
 )
 # What these use if it is there (orjson, tqdm), or to read a Parquet file alone.

@@ -1,0 +1,17 @@
+"""How many processes are worth starting on this machine."""
+
+from __future__ import annotations
+
+import os
+
+
+def count_cores() -> int:
+    """The cores that this process may use, which a container or taskset can make fewer.
+
+    Example:
+        >>> count_cores() >= 1
+        True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
