@@ -38,6 +38,7 @@ from answerkey.evaluation.summary import (
     summarize,
 )
 from answerkey.loading import load
+from answerkey.report.systems import BETTER, WORSE, make_axis, make_matrix, spell_places
 from answerkey.scoring.worker import SUMMARY_ROWS
 
 PathLike = str | Path
@@ -282,7 +283,7 @@ def _render(results: dict[str, list[Result]], summary: Record) -> str:
 
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     if len(results) > 1:
-        return read_template("systems.html.j2").render(summary, style=style)
+        return read_template("systems.html.j2").render(_draw_systems(summary), style=style)
     ((_, own),) = results.items()
     wrong = [_show(result, score) for result in own for score in result.scores if score.reason]
     return read_template("evaluation.html.j2").render(
@@ -292,6 +293,22 @@ def _render(results: dict[str, list[Result]], summary: Record) -> str:
         wrong_count=len(wrong),
         style=style,
     )
+
+
+def _draw_systems(summary: Record) -> Record:
+    systems, pairs = summary["systems"], summary["pairs"]
+    name = "suite_interval" if summary["run"]["suites"] else "database_interval"
+    matrix = make_matrix([system["name"] for system in systems], pairs)
+    drawn = [
+        system | {"ahead": spell_places(row, BETTER), "behind": spell_places(row, WORSE)}
+        for system, row in zip(systems, matrix, strict=True)
+    ]
+    return summary | {
+        "systems": drawn,
+        "matrix": matrix,
+        "axis": make_axis(min(system["accuracy"][name][0] for system in systems)),
+        "different": sum(pair["differs"] for pair in pairs),
+    }
 
 
 def _show(result: Result, score: Score) -> Record:
@@ -377,6 +394,12 @@ def _list_groups(summary: Record, names: tuple[str, ...]) -> Iterator[tuple[str,
 
 def _list_notes(summary: Record) -> Iterator[str]:
     systems = summary.get("systems", [summary])
+    if pairs := summary.get("pairs"):
+        different = sum(pair["differs"] for pair in pairs)
+        yield (
+            f"{different:,} of {spell_count(len(pairs), 'pair', ',')} differ beyond chance (exact"
+            " test on the same questions with Holm's correction, and draws of databases)"
+        )
     for system in systems:
         if system["without_prediction"]:
             of = f"{system['name']}: " if len(systems) > 1 else ""

@@ -135,12 +135,13 @@ def test_several_files_are_one_table(
     summary = run_command(worse, gold, "--out", tmp_path / "out", says="rule strict; ")
     assert [(one["name"], one["rank"]) for one in summary["systems"]] == [("gold", 1), ("worse", 2)]
     (pair,) = summary["pairs"]
-    assert (pair["better"], pair["worse"]) == (1, 0)
+    assert (pair["better"], pair["worse"], pair["differs"]) == (1, 0, False)
     assert pair["difference"] == pytest.approx(1 / len(questions))
     systems = Counter(line["system"] for line in read_lines(tmp_path / "out/scores.jsonl"))
     assert systems == {"gold": len(questions), "worse": len(questions)}
     page = (tmp_path / "out/evaluation.html").read_text(encoding="utf-8")
-    assert page.count("<circle") == 2
+    assert page.count('class="dot"') == 2
+    assert "Of 1 pair, <strong>0 differ beyond chance" in page
     assert "<script" not in page
 
 

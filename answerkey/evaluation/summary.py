@@ -1,11 +1,12 @@
-"""Shares of questions with their intervals, pass@k, and the ranks of systems with theirs."""
+"""Shares of questions with their intervals, pass@k, the ranks of systems with theirs, and which
+pairs of systems differ beyond chance."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple, TypedDict
@@ -15,6 +16,7 @@ from answerkey.dataset import Question
 from answerkey.evaluation.scoring import Score
 
 RESAMPLES = 2000
+LEVEL = 0.05  # how likely a comparison of equal systems may call any pair different
 _SEED = 20
 
 Interval = tuple[float, float]  # the middle 95 % of what draws with replacement give
@@ -40,6 +42,38 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
     (0.25, 0.5, 1.0)
     """
     return 1 - math.comb(samples - right, k) / math.comb(samples, k)
+
+
+def find_chance(differences: Iterable[int]) -> float:
+    """How likely chance alone gives a sum so far from 0, if each difference may as well have the
+    other sign: an exact test of paired values. If all are 1, -1 or 0 it is McNemar's.
+
+    >>> find_chance([1, 1, 1, 1, 1, -1]), find_chance([2, 2, 2, -2]), find_chance([0])
+    (0.21875, 0.625, 1.0)
+    """
+    sizes = [abs(difference) for difference in differences if difference]
+    ways = [1]  # how many choices of signs leave so much below 0
+    for size in sizes:
+        room = [0] * size
+        ways = [kept + turned for kept, turned in zip(ways + room, room + ways, strict=True)]
+    less = (sum(sizes) - abs(sum(differences))) // 2
+    return min(1.0, sum(ways[: less + 1]) / (1 << len(sizes)) * 2)
+
+
+def correct_for_many(chances: Sequence[float]) -> list[float]:
+    """The same chances, corrected for how many tests there are (Holm 1979): if those below LEVEL
+    are called different, any call is wrong with that chance at most.
+
+    >>> correct_for_many([0.01, 0.6, 0.02])
+    [0.03, 0.6, 0.04]
+    """
+    corrected = [0.0] * len(chances)
+    highest = 0.0
+    ranked = sorted(range(len(chances)), key=lambda place: chances[place])
+    for before, place in enumerate(ranked):
+        highest = max(highest, min(1.0, (len(chances) - before) * chances[place]))
+        corrected[place] = highest
+    return corrected
 
 
 # The numbers of an evaluation: accuracy on the database and on the suite, for all questions and
@@ -136,7 +170,13 @@ class Standing(TypedDict):
 
 class Pair(TypedDict):
     """Two systems: the difference in accuracy with its interval, and how many questions either has
-    the larger share of right samples for."""
+    the larger share of right samples for.
+
+    chance: how likely equal systems give such counts (`find_chance`), corrected for all pairs. The
+        questions of one gold SQL count as one case, since they are right and wrong together.
+    differs: whether that is below LEVEL, and the interval on one side of 0. The first is about
+        other questions on the same databases, the second about other databases.
+    """
 
     system: str
     other: str
@@ -144,6 +184,8 @@ class Pair(TypedDict):
     interval: Interval
     better: int
     worse: int
+    chance: float
+    differs: bool
 
 
 def summarize(results: list[Result]) -> Summary:
@@ -177,8 +219,8 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Sta
 
     on: `suite` or `database`.
 
-    All systems are measured on the same draws of databases, which keep paraphrases together (a sign
-    test would count each as a case of its own). With one database only, questions are drawn.
+    All systems are measured on the same draws of databases. With one database only, questions are
+    drawn.
     """
     accuracies = {
         name: [getattr(result, f"on_{on}") for result in results]
@@ -196,20 +238,44 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Sta
         }
         for index, name in enumerate(names)
     ]
+    cases = [_name_case(result.question) for result in next(iter(systems.values()))]
+    places = list(combinations(range(len(names)), 2))
+    signs = [
+        [
+            (own > others) - (own < others)
+            for own, others in zip(accuracies[names[one]], accuracies[names[two]], strict=True)
+        ]
+        for one, two in places
+    ]
+    chances = correct_for_many([find_chance(_group(of_pair, cases)) for of_pair in signs])
     pairs: list[Pair] = []
-    for (index, name), (other_index, other) in combinations(enumerate(names), 2):
-        both = list(zip(accuracies[name], accuracies[other], strict=True))
+    for (one, two), of_pair, chance in zip(places, signs, chances, strict=True):
+        low, high = _find_middle([draw[one] - draw[two] for draw in draws])
         pairs.append(
             {
-                "system": name,
-                "other": other,
-                "difference": means[name] - means[other],
-                "interval": _find_middle([draw[index] - draw[other_index] for draw in draws]),
-                "better": sum(own > others for own, others in both),
-                "worse": sum(own < others for own, others in both),
+                "system": names[one],
+                "other": names[two],
+                "difference": means[names[one]] - means[names[two]],
+                "interval": (low, high),
+                "better": of_pair.count(1),
+                "worse": of_pair.count(-1),
+                "chance": chance,
+                "differs": chance < LEVEL and (low > 0 or high < 0),
             }
         )
     return standings, pairs
+
+
+def _name_case(question: Question) -> Hashable:
+    """The same for two questions if one query answers both: paraphrases."""
+    return question.database_name, question.gold_sql or question.question_id
+
+
+def _group(signs: Iterable[int], cases: Iterable[Hashable]) -> list[int]:
+    sums: Counter[Hashable] = Counter()
+    for sign, case in zip(signs, cases, strict=True):
+        sums[case] += sign
+    return list(sums.values())
 
 
 def _draw_means(systems: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:

@@ -1,11 +1,22 @@
 """Intervals and tests against values known by other means."""
 
 import math
+from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from answerkey.dataset import Question
-from answerkey.evaluation.summary import Result, bootstrap_mean, pass_at_k, rank_systems
+from answerkey.evaluation.summary import (
+    LEVEL,
+    Result,
+    bootstrap_mean,
+    correct_for_many,
+    find_chance,
+    pass_at_k,
+    rank_systems,
+)
 
 
 def test_interval_of_many_questions_is_that_of_the_normal_distribution() -> None:
@@ -34,9 +45,14 @@ def make_results(rights: dict[str, list[int]]) -> list[Result]:
     """Results by database: whether each of its questions is right on the suite."""
     question = Question("", "", "eval", "", "", {}, [])
     return [
-        Result(question._replace(database_name=name), [], 1.0, float(right))
+        Result(
+            question._replace(database_name=name, gold_sql=f"SELECT {place}"),
+            [],
+            1.0,
+            float(right),
+        )
         for name, of_database in rights.items()
-        for right in of_database
+        for place, right in enumerate(of_database)
     ]
 
 
@@ -77,3 +93,58 @@ def test_equal_systems_share_a_rank_and_one_database_is_drawn_by_question() -> N
     standings, (pair,) = rank_systems(systems, "suite")
     assert [one["rank"] for one in standings] == [1, 1]
     assert pair["interval"] == (0, 0)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(-3, 3), max_size=7))
+def test_chance_is_the_share_of_all_signs_that_give_as_much(differences: list[int]) -> None:
+    sums = [
+        sum(sign * difference for sign, difference in zip(signs, differences, strict=True))
+        for signs in product((1, -1), repeat=len(differences))
+    ]
+    extreme = sum(abs(other) >= abs(sum(differences)) for other in sums)
+    assert find_chance(differences) == pytest.approx(extreme / len(sums))
+
+
+@pytest.mark.parametrize(("better", "worse"), [(7, 0), (40, 21), (5, 5), (300, 200)])
+def test_chance_of_single_questions_is_that_of_mcnemar(better: int, worse: int) -> None:
+    count = better + worse
+    tail = sum(math.comb(count, fewer) for fewer in range(min(better, worse) + 1))
+    expected = min(1, 2 * tail / 2**count)
+    differences = [1] * better + [-1] * worse + [0] * 100
+    assert find_chance(differences) == pytest.approx(expected)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holm_calls_different_what_its_steps_do(chances: list[float]) -> None:
+    """The definition: from the least on, as long as each is below the level that is left to it."""
+    called = set()
+    for before, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        if chances[place] * (len(chances) - before) >= LEVEL:
+            break
+        called.add(place)
+    corrected = correct_for_many(chances)
+    assert {place for place, chance in enumerate(corrected) if chance < LEVEL} == called
+    assert all(new >= old for new, old in zip(corrected, chances, strict=True))
+
+
+def rank_pair(better: dict[str, list[int]], *, sql: str | None = None) -> tuple[bool, float]:
+    """Whether a system differs from one that is right nowhere, and the chance."""
+    right = make_results(better)
+    if sql is not None:
+        right = [one._replace(question=one.question._replace(gold_sql=sql)) for one in right]
+    wrong = [one._replace(on_suite=0.0) for one in right]
+    _, (pair,) = rank_systems({"right": right, "wrong": wrong}, "suite")
+    return pair["differs"], pair["chance"]
+
+
+def test_pair_differs_where_the_test_and_the_draws_of_databases_say_so() -> None:
+    names = "abcdefgh"
+    assert rank_pair({name: [1, 1] for name in names}) == (True, 2 / 2**16)
+    assert rank_pair({"a": [1] * 16, **{name: [0] for name in "bcdefgh"}}) == (False, 2 / 2**16)
+    assert rank_pair({name: [1] for name in "abcde"}) == (False, 2 / 2**5)
+
+
+def test_questions_of_one_gold_sql_are_one_case() -> None:
+    assert rank_pair({name: [1, 1] for name in "abcd"}, sql="SELECT 1") == (False, 2 / 2**4)

@@ -1,0 +1,66 @@
+"""Systems side by side, as their page draws them: an axis, who is ahead of whom, and a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from answerkey.evaluation.summary import Pair
+
+BETTER, WORSE, SAME, UNPROVEN = "+", "\N{MINUS SIGN}", "\N{MIDDLE DOT}", ""
+_TICKS = 4
+
+
+class Axis(TypedDict):
+    """An axis of shares that ends at 1."""
+
+    low: float
+    ticks: list[float]
+
+
+def make_axis(lowest: float) -> Axis:
+    """An axis from the next tenth below the lowest share.
+
+    >>> make_axis(0.354)
+    {'low': 0.3, 'ticks': [0.4, 0.6, 0.8, 1.0]}
+    """
+    tenths = min(9, math.floor(10 * lowest))
+    step = math.ceil((10 - tenths) / _TICKS)
+    ticks = sorted(10 - step * number for number in range((10 - tenths) // step + 1))
+    return {"low": tenths / 10, "ticks": [tick / 10 for tick in ticks]}
+
+
+def make_matrix(names: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
+    """A row and a column for each system: whether that of the row is better, worse, or the
+    difference may be chance."""
+    places = {name: place for place, name in enumerate(names)}
+    matrix = [
+        [SAME if row == column else UNPROVEN for column in range(len(names))]
+        for row in range(len(names))
+    ]
+    for pair in pairs:
+        if pair["differs"]:
+            row, column = places[pair["system"]], places[pair["other"]]
+            matrix[row][column] = BETTER if pair["difference"] > 0 else WORSE
+            matrix[column][row] = WORSE if pair["difference"] > 0 else BETTER
+    return matrix
+
+
+def spell_places(signs: Iterable[str], wanted: str) -> str:
+    """The places, from 1, at which a row of the matrix has a sign, runs of them in short.
+
+    >>> spell_places(["+", "", "+", "+", "+", "+"], "+"), spell_places(["", "-"], "+")
+    ('1, 3 to 6', '')
+    """
+    runs: list[list[int]] = []
+    for place, sign in enumerate(signs, start=1):
+        if sign == wanted:
+            if runs and runs[-1][-1] == place - 1:
+                runs[-1].append(place)
+            else:
+                runs.append([place])
+    return ", ".join(
+        f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
+    )
