@@ -1,6 +1,7 @@
 """The questions of a dataset, and the folders in which a reward finds its databases.
 
     loaded = answerkey.load("your-name/your-dataset", split="train")
+    loaded[0]["gold_sql"], loaded.to_pandas().difficulty.value_counts()
     pool = RewardPool(**loaded.folders)
 
 It reads the Hugging Face export, wherever that lies, and needs pyarrow alone; to fetch it from a
@@ -14,16 +15,20 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from answerkey.base.records import hash_file
+from answerkey.base.log import spell_count
+from answerkey.base.records import SPLITS, hash_file
 from answerkey.dataset import MAX_TABLE_BYTES, read_rows
 from answerkey.sqlite.files import find_inside
 
 if TYPE_CHECKING:
+    import datasets
+    import pandas as pd
     import pyarrow.parquet as pq
 
     from answerkey.reward import Options
@@ -37,13 +42,66 @@ _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
 
 
-@dataclass(frozen=True)
-class LoadedSplit:
-    """The questions of a split, as rows with the columns of the export, and two folders."""
+Row = dict[str, Any]
 
-    questions: list[dict[str, Any]]
+
+@dataclass(frozen=True, repr=False)
+class LoadedSplit(Sequence[Row]):
+    """The questions of a split, a sequence of rows with the columns of the export, and two folders.
+
+    >>> loaded = load("data/exports/huggingface")               # doctest: +SKIP
+    >>> loaded                                                  # doctest: +SKIP
+    <train of data/exports/huggingface: 253 questions over 7 databases>
+    >>> loaded[0]["gold_sql"], len(loaded[:8])                  # doctest: +SKIP
+    ('SELECT count(*) FROM stops', 8)
+
+    table: the Parquet file of the split.
+    """
+
+    questions: list[Row]
     databases: Path
     test_suites: Path
+    table: Path
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Row]: ...
+
+    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        return self.questions[index]
+
+    def __repr__(self) -> str:
+        databases = len({row["database_name"] for row in self})
+        counts = f"{spell_count(len(self), 'question')} over {spell_count(databases, 'database')}"
+        return f"<{self.table.stem} of {self.table.parent}: {counts}>"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The questions as a pandas.DataFrame, a row each.
+
+        Raises:
+            ModuleNotFoundError: without pandas.
+        """
+        with _naming_extra("pipeline"):
+            import pandas as pd
+
+        return pd.DataFrame(self.questions)
+
+    def to_datasets(self) -> datasets.Dataset:
+        """The questions as a datasets.Dataset, with the types of the export.
+
+        Raises:
+            ModuleNotFoundError: without datasets.
+        """
+        with _naming_extra("pipeline"):
+            import datasets
+        import pyarrow.parquet as pq
+
+        return datasets.Dataset(pq.read_table(self.table))
 
     @property
     def folders(self) -> Options:
@@ -80,16 +138,12 @@ def load(
         ValueError: on a file that is not the one of its checksum, or a table that is larger.
         ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
     """
-    import pyarrow.parquet as pq
+    with _naming_extra("load"):
+        import pyarrow.parquet as pq
 
     cache_folder = Path(cache) if cache else _find_cache()
     export = _find_export(source, revision, cache_folder)
-    table = export.folder / f"{split}.parquet"
-    if not table.is_file():
-        raise FileNotFoundError(
-            f"No {table}: expected a split of the dataset, found the files"
-            f" {', '.join(sorted(path.name for path in export.folder.iterdir()))}"
-        )
+    table = _find_table(export.folder, split)
     given = dict(zip(KINDS, (databases, test_suites), strict=True))
     folders = {}
     for kind in KINDS:
@@ -103,7 +157,31 @@ def load(
             packed = unpack_files(path, cache_folder, max_bytes=max_bytes)
             folders[kind] = packed or export.fetch(f"data/{kind}")
     _check_size(table, pq.ParquetFile(table), max_bytes)
-    return LoadedSplit(read_rows(table), **folders)
+    return LoadedSplit(read_rows(table), table=table, **folders)
+
+
+def _find_table(folder: Path, split: str) -> Path:
+    known = [name for name in SPLITS if (folder / f"{name}.parquet").is_file()]
+    if not known:
+        raise FileNotFoundError(
+            f"No dataset in {folder}: expected {' or '.join(f'{name}.parquet' for name in SPLITS)}."
+            f" A dataset is a clone of its repository after `dvc pull`, its folder {EXPORT}, or"
+            " what was published of that"
+        )
+    if split not in known:
+        raise FileNotFoundError(f"No split {split!r} in {folder}: expected {' or '.join(known)}")
+    return folder / f"{split}.parquet"
+
+
+@contextmanager
+def _naming_extra(extra: str) -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"It needs {error.name}: in a clone of Answerkey, pip install '.[{extra}]'",
+            name=error.name,
+        ) from error
 
 
 # --- where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository
@@ -150,8 +228,9 @@ def _find_export(source: str | os.PathLike[str], revision: str | None, cache: Pa
 
 
 def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import RepositoryNotFoundError
+    with _naming_extra("load"):
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
         folder = snapshot_download(
@@ -167,8 +246,9 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:
 
 def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
     """The export of a commit, from the DVC remote; each commit is fetched once."""
-    from dvc.api import DVCFileSystem
-    from dvc.repo.open_repo import clean_repos
+    with _naming_extra("pipeline"):
+        from dvc.api import DVCFileSystem
+        from dvc.repo.open_repo import clean_repos
 
     atexit.register(clean_repos)  # its clones, which DVC's own commands remove, too
     files = DVCFileSystem(url, rev=revision or "HEAD")

@@ -6,6 +6,7 @@ import gc
 import hashlib
 import re
 import shutil
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from pyarrow import parquet
 
 import answerkey
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.loading import LoadedSplit
 from answerkey.reward import RewardPool
 from tests.shared.checkout import commit, hash_tree, run
@@ -251,11 +253,53 @@ def test_questions_that_unpack_to_more_than_allowed_are_refused(
 def test_what_is_not_there_is_named(exported: ExportWorld, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="No folder nowhere: expected a checkout"):
         answerkey.load("nowhere")
-    with pytest.raises(FileNotFoundError, match=r"dev\.parquet: expected a split .*eval\.parquet"):
+    with pytest.raises(FileNotFoundError, match=r"No split 'dev' in .*: expected train or eval"):
         answerkey.load(exported.folder, split="dev")
+    with pytest.raises(FileNotFoundError, match=r"No dataset in .*: expected train\.parquet or"):
+        answerkey.load(tmp_path)
     (tmp_path / "dvc.yaml").touch()
     with pytest.raises(FileNotFoundError, match="run `dvc pull`"):
         answerkey.load(tmp_path)
+
+
+def test_split_is_a_sequence_of_rows_that_says_what_it_is(exported: ExportWorld) -> None:
+    loaded = answerkey.load(exported.folder, split="eval")
+    ids = [question["question_id"] for question in exported.questions("eval")]
+    assert [row["question_id"] for row in loaded] == ids
+    assert (len(loaded), loaded[0], loaded[-2:]) == (
+        len(ids),
+        loaded.questions[0],
+        loaded.questions[-2:],
+    )
+    databases = {row["database_name"] for row in loaded}
+    words = f"{len(ids)} questions over {spell_count(len(databases), 'database')}"
+    assert repr(loaded) == f"<eval of {exported.folder / EXPORT}: {words}>"
+
+
+def test_split_becomes_a_table_of_pandas_and_of_datasets(exported: ExportWorld) -> None:
+    loaded = answerkey.load(exported.folder, split="eval")
+    assert loaded.to_pandas().to_dict("records") == loaded.questions
+    dataset = loaded.to_datasets()
+    assert dataset.to_list() == loaded.questions
+    assert dataset.column_names == parquet.read_schema(loaded.table).names
+
+
+PACKAGES = [("pyarrow", "load"), ("pandas", "pipeline"), ("datasets", "pipeline")]
+
+
+@pytest.mark.parametrize(("package", "extra"), PACKAGES)
+def test_missing_package_names_its_extra(
+    exported: ExportWorld, monkeypatch: pytest.MonkeyPatch, package: str, extra: str
+) -> None:
+    steps = {
+        "pyarrow": lambda: answerkey.load(exported.folder),
+        "pandas": answerkey.load(exported.folder).to_pandas,
+        "datasets": answerkey.load(exported.folder).to_datasets,
+    }
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "pyarrow.parquet", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=rf"needs {package}.*pip install '\.\[{extra}\]'"):
+        steps[package]()
 
 
 def test_file_outside_of_its_folder_is_not_packed(
