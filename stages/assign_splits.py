@@ -1,6 +1,7 @@
 """Every question gets the split of its source and an id that no other question can change.
 
-A corpus with fewer questions than min_questions ends here, before anything runs.
+A run whose targets ask for more than its corpus has, by its splits alone, ends here, before any
+question is executed.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.whole_file import Params, read_params
+from answerkey.selection.obstacles import Origin, explain_obstacles
 
 
 def main(params: Params) -> None:
     """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
-    min_questions = params.select_questions.targets.min_questions
+    targets = params.select_questions.targets
     questions = assign_splits(read_jsonl(LOADED_QUESTIONS))
-    if len(questions) < (min_questions or 0):
-        raise InputError(
-            f"the corpus has {spell_count(len(questions), 'question')}, and"
-            f" select_questions.targets.min_questions asks for {min_questions}: lower it, or set"
-            " it to null"
-        )
+    supply = Counter(
+        Origin(question["split"], question["source"]["corpus"], question["database_name"])
+        for question in questions
+    )
+    if (obstacles := explain_obstacles(supply, targets)) is not None:
+        raise InputError(obstacles)
     write_jsonl(SPLIT_QUESTIONS, questions)
     splits = Counter(question["split"] for question in questions)
     log.info(

@@ -28,7 +28,8 @@ class Kind:
     words: what is expected.
     accepts: whether a value is one.
     values: the kind of each value in a list or a mapping.
-    finish: returns the value that the section has, or raises ValueError with words of its own.
+    finish: returns the value that the section has, or raises ValueError with words of its own, a
+        line for each mistake.
     choose: returns the kind that a value must have, if that depends on the value.
     """
 
@@ -170,5 +171,5 @@ def _try(make: Callable[[], Any], key: str, mistakes: list[str]) -> Any:
     try:
         return make()
     except ValueError as error:
-        mistakes.append(f"{key}: {error}".removeprefix(": "))
+        mistakes += [f"{key}: {line}".removeprefix(": ") for line in str(error).splitlines()]
         return None

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping, one_of
+from answerkey.base.kinds import From0, From1, Kind, Share, Whole, mapping, one_of, text
 from answerkey.base.reasons import Policy
 from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
@@ -87,6 +87,13 @@ class Targets:
     max_per_database: From0 | None = None
     max_answer_type_share: Share | None = None
 
+    def __post_init__(self) -> None:
+        least, most = self.min_questions, self.max_questions
+        if least is not None and most is not None and least > most:
+            raise ValueError(
+                f"max_questions: expected min_questions, {least}, or more, found {most}"
+            )
+
     @property
     def corpora(self) -> tuple[str, ...]:
         """The corpora that have a share, sorted: their order in params changes nothing."""
@@ -120,10 +127,17 @@ class Targets:
             )
 
 
+SMALL = "small"
+# What a preset asks nothing of, whatever targets say.
+LIFTED = {SMALL: ("difficulty_shares", "eval_share", "min_questions")}
+
+
 @dataclass(frozen=True, slots=True)
 class SelectQuestions:
     """How questions are chosen.
 
+    preset: small, for a corpus of few questions: its difficulty_shares, eval_share and
+        min_questions are null, whatever targets say.
     seed: decides between questions whose test suites score the same.
     policies: those that differ from the defaults of `answerkey.flags`.
     max_per_canonical_sql: so many questions of a database have the same canonical SQL.
@@ -133,3 +147,9 @@ class SelectQuestions:
     policies: Policies = field(default_factory=dict)
     targets: Targets = field(default_factory=Targets)
     max_per_canonical_sql: From1 | None = None
+    preset: Annotated[str, text(SMALL, pattern=rf"^{SMALL}\Z")] | None = None
+
+    def __post_init__(self) -> None:
+        if self.preset is not None:
+            # So that nobody reads a target that the preset lifts.
+            object.__setattr__(self, "targets", self.targets.lift(LIFTED[self.preset]))

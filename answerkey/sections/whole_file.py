@@ -5,6 +5,7 @@ No stage has this among its deps: it stops a run, or changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +15,7 @@ from answerkey.base.yaml_files import load_yaml
 from answerkey.flags import FLAGS
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
-from answerkey.sections.classify_difficulty import DifficultyRule
+from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.compare_questions import CompareQuestions
 from answerkey.sections.corpora import Corpora, Download, LoadQuestions
 from answerkey.sections.exports import HubSettings, ReportDataset, TrainerSettings
@@ -69,20 +70,32 @@ class Params:
     report_dataset: ReportDataset = field(default_factory=ReportDataset)
 
     def __post_init__(self) -> None:
-        self.select_questions.targets.check_corpora(self.corpus)
+        if mistakes := list(self._list_mistakes()):
+            raise ValueError("\n".join(mistakes))
+
+    def _list_mistakes(self) -> Iterator[str]:
+        """What sections ask of each other, and do not have."""
+        targets = self.select_questions.targets
+        try:
+            targets.check_corpora(self.corpus)
+        except ValueError as error:
+            yield str(error)
+        if self.classify_difficulty.method == RANK and targets.difficulty_shares is None:
+            yield (
+                "classify_difficulty.method: rank cuts where difficulty_shares of the targets hold:"
+                " expected such shares, and no preset that lifts them, or another method"
+            )
         for name in self.load_questions.held_out or ():
             if name not in self.corpora:
                 known = ", ".join(self.corpora)
-                raise ValueError(
-                    f"load_questions.held_out: expected some of {known}, found {name!r}"
-                )
+                yield f"load_questions.held_out: expected some of {known}, found {name!r}"
         try:
             read_rule(self.reward.rule)
         except ValueError as error:
-            raise ValueError(f"reward.rule: {error}") from error
+            yield f"reward.rule: {error}"
         for name in self.select_questions.policies:
             if name not in FLAGS:
-                raise ValueError(
+                yield (
                     f"select_questions.policies: unknown {name}: expected a flag of docs/doubts.md"
                 )
 

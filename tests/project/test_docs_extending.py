@@ -174,9 +174,7 @@ def test_added_corpus_goes_through_every_stage(tmp_path: Path) -> None:
     entry = find_block(PAGE, "yaml", "helpdesk:")
     params = re.sub(r"(?m)^corpora:.*\n", lambda found: f"{found[0]}{entry}\n", params)
     params = params.replace("\ncorpus: sample", "\ncorpus: helpdesk")
-    params = params.replace("min_questions: 100", "min_questions: null")
-    params = re.sub("difficulty_shares: {.*}", "difficulty_shares: null", params)
-    params = params.replace("eval_share: 0.3", "eval_share: null")
+    params = params.replace("preset: null", "preset: small")
     (folder / "params.yaml").write_text(params, encoding="utf-8")
     pipeline = (folder / "dvc.yaml").read_text(encoding="utf-8")
     after = '      - "${corpora.bird.root}"\n'

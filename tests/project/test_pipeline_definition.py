@@ -81,6 +81,8 @@ def read_params_keys(name: str) -> set[str]:
             while isinstance(node := parents[node], ast.Attribute):
                 attributes.append(node.attr)
             keys.add(".".join(attributes))
+    if any(key.startswith("select_questions.targets") for key in keys):
+        keys.add("select_questions.preset")  # which lifts some of them
     return keys
 
 

@@ -12,6 +12,7 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.sections.corpora import check_corpora
 from answerkey.sections.exports import ReportDataset
+from answerkey.sections.select_questions import Targets
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.guard import Limits
 from tests.shared.paths import ROOT
@@ -117,6 +118,12 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
         ("export_huggingface.date_published", "May", "expected a date in quotes, .*"),
         ("execution.engine", "spark", "expected local or ray, found 'spark'"),
         ("select_questions.seed", "abc", "expected a whole number, found 'abc'"),
+        ("select_questions.preset", "tiny", "expected small, or null, found 'tiny'"),
+        (
+            "select_questions.targets",
+            {"min_questions": 100, "max_questions": 99},
+            "max_questions: expected min_questions, 100, or more, found 99",
+        ),
         ("select_questions.max_per_canonical_sql", 0, "number from 1, or null, found 0"),
         ("classify_difficulty", CLASSIFY | {"easy_max_tables": 4}, "easy_.* found 4 and 3"),
         ("classify_difficulty.hardness_levels", {"easy": "easy"}, "each of easy, .*, found {.*}"),
@@ -158,6 +165,32 @@ def test_every_mistake_has_a_line(tmp_path):
         " accept_ties for tie_at_limit and limit_without_order, found 'sink'",
         f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
     ]
+
+
+def test_what_sections_ask_of_each_other_in_vain_is_told_all_at_once(tmp_path):
+    params = change(PROJECT, "select_questions.targets.corpus_shares", {"spider": 1})
+    params["classify_difficulty"]["method"] = "rank"
+    params["select_questions"]["preset"] = "small"
+    params["load_questions"]["held_out"] = ["bard"]
+    params["reward"]["rule"] = "loose"
+    with pytest.raises(InputError) as caught:
+        read_params(write(tmp_path, params))
+    file = tmp_path / "params.yaml"
+    assert [
+        line.removeprefix(f"{file}: ").partition(":")[0] for line in str(caught.value).splitlines()
+    ] == [
+        "select_questions.targets.corpus_shares",
+        "classify_difficulty.method",
+        "load_questions.held_out",
+        "reward.rule",
+    ]
+
+
+def test_preset_lifts_targets_whatever_they_say(tmp_path):
+    targets = read_params(
+        write(tmp_path, change(PROJECT, "select_questions.preset", "small"))
+    ).select_questions.targets
+    assert targets == Targets(tolerance=0.02)
 
 
 def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):

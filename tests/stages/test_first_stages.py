@@ -106,16 +106,21 @@ def test_stage_makes_what_is_missing_and_writes_the_schemas_of_all(world, capsys
 
 
 def test_stage_reads_questions_and_writes_splits(world, capsys):
-    world.change("select_questions.targets.min_questions", 3)
+    world.change("select_questions.preset", "small")
     pairs = [("a", "train"), ("b", "validation"), ("b", "validation")]
-    questions = [{"database_name": name, "spider_split": split} for name, split in pairs]
+    questions = [
+        {"database_name": name, "spider_split": split, "source": {"corpus": "local"}}
+        for name, split in pairs
+    ]
     write_jsonl(world.folder / "data/interim/questions.jsonl", questions)
     world.run("assign_splits")
     assert world.lines("data/interim/splits.jsonl") == assign_splits(questions)
     assert capsys.readouterr().err == "assign_splits: 3 questions: 1 train, 2 eval\n"
-    world.change("select_questions.targets.min_questions", 4)
-    with pytest.raises(InputError, match=r"has 3 questions, and .*min_questions asks for 4"):
+    world.change("select_questions.preset", None)
+    with pytest.raises(InputError) as caught:
         world.run("assign_splits")
+    told = [line.partition(":")[0] for line in str(caught.value).splitlines()[1:-1]]
+    assert told == ["min_questions", "eval_share", "difficulty_shares"]
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
