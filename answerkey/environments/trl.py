@@ -1,22 +1,38 @@
-"""TRL: the environment of GRPOTrainer in which a policy looks around by a tool, then replies.
+"""TRL: environments of GRPOTrainer in which a policy looks around by a tool, and a reward function
+that tells TRL's logs what is wrong.
 
     with RewardPool() as pool:
-        GRPOTrainer(model, pool.score_completions, args, train_dataset=questions,
+        GRPOTrainer(model, ExplainedReward(pool), args, train_dataset=questions,
                     environment_factory=partial(SqlEnvironment, pool))
 
-The data are those of data/exports/trl/prompt_completion. The last reply is scored, as without a
-tool: `reward_funcs` is the scorer, and the environment has no reward of its own.
+The data are those of data/exports/trl/prompt_completion. In `SqlEnvironment` the last reply is
+scored, as without a tool, by `pool.score_completions` or `ExplainedReward`. `AnswerEnvironment` is
+for runs that mix tasks: the policy answers by a tool, and the environment owns the reward.
 
-Source: `environment_factory` of GRPOTrainer in TRL 1.16, which takes every public method but reset
-for a tool, and hands all columns of a row to reset.
+All are pickled with their pool, as AsyncGRPOTrainer wants it.
+
+Source: GRPOTrainer in TRL 1.16. `environment_factory` takes every public method but reset and
+get_reward for a tool, and hands all columns of a row to reset; reward functions get `log_extra`
+and `log_metric`.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from answerkey.environments.questions import run_sql
-from answerkey.reward import RewardPool
+from answerkey.environments.questions import COLUMNS, explain_query, run_sql
+from answerkey.reward import Explanation, RewardPool
+from answerkey.scoring.comparison import DifferenceKind
+from answerkey.scoring.worker import NO_QUERY
+
+_THREADS = 32  # they wait for the workers of the pool
+_ANSWER = (
+    "\n\nDo not reply with the query: hand it to the tool `answer`. You may look around in the"
+    " database by the tool `run_sql` before."
+)
 
 
 class SqlEnvironment:
@@ -26,9 +42,10 @@ class SqlEnvironment:
         self._pool = pool
         self._database_name = ""
 
-    def reset(self, *, database_name: str, **_: Any) -> None:
+    def reset(self, *, database_name: str, **_: Any) -> str | None:
         """Turn to the database of the next question. The prompt has its schema."""
         self._database_name = database_name
+        return None
 
     def run_sql(self, sql: str) -> str:
         """Run a query on the database of the question, which it cannot change. Gives the first rows
@@ -38,3 +55,83 @@ class SqlEnvironment:
             sql: A query of SQLite.
         """
         return run_sql(self._pool, sql, self._database_name)
+
+
+class AnswerEnvironment(SqlEnvironment):
+    """The same, and a tool that takes the answer: the environment owns its reward."""
+
+    def __init__(self, pool: RewardPool) -> None:
+        super().__init__(pool)
+        self._columns: dict[str, Any] = {}
+        self._sql: str | None = None
+
+    def reset(self, **columns: Any) -> str:
+        """Turn to the next question. Gives what its prompt says of the tools."""
+        super().reset(**columns)
+        self._columns, self._sql = columns, None
+        return _ANSWER
+
+    def answer(self, sql: str) -> str:
+        """Answer the question with a query. If there are several answers, the last one counts.
+
+        Args:
+            sql: A query of SQLite.
+        """
+        self._sql = sql
+        return "The answer is taken."
+
+    def get_reward(self) -> float:
+        """The reward of the last answer; 0.0 without one."""
+        return explain_query(self._pool, self._sql, self._columns).reward
+
+
+class ExplainedReward:
+    """`pool.score_completions`, which also logs what is wrong.
+
+    TRL's table of completions has the columns `reason` and `detail`, and its metrics are shares of
+    the completions of a step, which make 1 with the reward:
+
+    - answerkey/no_query: no fenced query.
+    - answerkey/no_answer: SQLite refuses the query, or it takes too much.
+    - answerkey/wrong: other rows, on the database of the question.
+    - answerkey/wrong_on_suite: right there, and wrong on its test suite, as a guess is.
+    """
+
+    def __init__(self, pool: RewardPool) -> None:
+        self._pool = pool
+
+    def __call__(
+        self,
+        completions: Sequence[Any],
+        *,
+        log_extra: Callable[[str, list[str]], None] | None = None,
+        log_metric: Callable[[str, float], None] | None = None,
+        **columns: Any,
+    ) -> list[float]:
+        known = [name for name in COLUMNS if name in columns]
+        rows = zip(*(columns[name] for name in known), strict=True)
+        terms = [dict(zip(known, row, strict=True)) for row in rows]
+        with ThreadPoolExecutor(_THREADS) as threads:
+            explained = [*threads.map(self._explain, completions, terms)]
+        if log_extra is not None:
+            log_extra("reason", [each.reason or "" for each in explained])
+            log_extra("detail", [each.detail for each in explained])
+        if log_metric is not None:
+            kinds = [*map(_find_kind, explained)]
+            for kind in ("no_query", "no_answer", "wrong", "wrong_on_suite"):
+                log_metric(f"answerkey/{kind}", kinds.count(kind) / len(kinds))
+        return [each.reward for each in explained]
+
+    def _explain(self, completion: Any, terms: dict[str, Any]) -> Explanation:
+        gold_answer = json.loads(terms.pop("gold_answer"))
+        return self._pool.explain_completion(completion, gold_answer, **terms)
+
+
+def _find_kind(explained: Explanation) -> str:
+    if explained.reward:
+        return "right"
+    if explained.reason == NO_QUERY:
+        return "no_query"
+    if explained.database is not None:
+        return "wrong_on_suite"
+    return "wrong" if explained.reason in {*DifferenceKind} else "no_answer"
