@@ -35,6 +35,7 @@ TEMPLATES = Path(__file__).parent / "harbor"
 _OF_REWARD = (
     "__init__.py",
     "base/__init__.py",
+    "base/cores.py",
     "base/errors.py",
     "base/kinds.py",
     "base/reasons.py",
