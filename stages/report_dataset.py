@@ -6,7 +6,6 @@ It works from disk without a network, and the same inputs give the same bytes.
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import COUNTS, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.base.stage import make_parser, run_command
-from answerkey.dataset import EXCLUDED, SUITES, count_left_out
+from answerkey.dataset import SUITES, count_left_out
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, read_template, render_page
@@ -48,7 +47,6 @@ def main(*arguments: str) -> None:
     riskiest = params.export_trainers.max_sql_risk
     most = settings.max_answer_characters
     counts = read_json(COUNTS)
-    lost = Counter(record["stage"] for record in read_jsonl(PRODUCT / EXCLUDED))
     rows = read_page_rows(PRODUCT, max_rows=settings.max_rows, max_characters=most)
     page = render_page(
         read_template(),
@@ -59,7 +57,7 @@ def main(*arguments: str) -> None:
             min_mutation_score=least,
             max_sql_risk=riskiest,
         ),
-        **make_facts(counts, asdict(targets), rows, lost, read_jsonl(PRODUCT / SUITES)),
+        **make_facts(counts, asdict(targets), rows, read_jsonl(PRODUCT / SUITES)),
     )
     with replace_file(OUT) as file:
         file.write(page)

@@ -1,4 +1,4 @@
-"""Numbers of the report: the funnel, the supply against the targets, and codes with examples."""
+"""Numbers of the report: the supply against the targets, charts, and codes with examples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypedDict
 
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
-from answerkey.base.records import DIFFICULTIES, SPLITS
+from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.flags import EXPLANATIONS
+from answerkey.report.flow import draw_flow
 from answerkey.report.questions import Row, pick_examples
 from answerkey.sqlite.answers import ANSWER_TYPES
 
@@ -18,25 +19,8 @@ if TYPE_CHECKING:
     from answerkey.selection.choice import Summary
     from answerkey.suites.records import SuiteRecord
 
-STEPS = {
-    "load_questions": "Accepted from the corpus",
-    "compute_gold_answers": "Answered by SQLite",
-    "parse_gold_sql": "Parsed",
-    "audit_gold_answers": "Without an excluding flag",
-    "select_questions": "Selected",
-}
 _EXAMPLES = 3  # of each code
 _MAX_BARS = 12  # of a chart: what one sees at a glance
-
-
-class Step(TypedDict):
-    """A step of the funnel: how many questions are left after it, how many it sets aside, and the
-    share of all that is left."""
-
-    name: str
-    left: int
-    lost: int
-    share: float
 
 
 class Cell(TypedDict):
@@ -55,10 +39,14 @@ class SupplyRow(TypedDict):
 
 
 class Chart(TypedDict):
-    """Bars: their name, their number, and their length as a share of the longest."""
+    """Bars: their name, their number, and their length as a share of the longest.
+
+    others: what has no bar, in words: one of the same scale would be longer than all.
+    """
 
     title: str
     bars: list[tuple[str, int, float]]
+    others: str | None
 
 
 class Example(Row):
@@ -92,7 +80,6 @@ def make_facts(
     counts: Counts,
     targets: Mapping[str, object],
     rows: Sequence[Row],
-    lost: Mapping[str, int],
     suites: Iterable[SuiteRecord],
 ) -> dict[str, object]:
     """What the page says in words and tables, by the names that its template has for it."""
@@ -104,14 +91,14 @@ def make_facts(
         "databases": len(counts["database"]),
         "unusable": counts["loaded"] - counts["usable"],
         "not_selected": reasons.get(Reason.NOT_SELECTED, 0),
-        "steps": trace_steps(counts["loaded"], lost),
+        "flow": draw_flow(counts),
         "supply": tabulate_supply(counts["selection"]),
         "levels": (*DIFFICULTIES, "all"),
         "targets": {name: value for name, value in targets.items() if value is not None},
         "charts": [
             make_chart("Databases", counts["database"]),
-            make_chart("Answer types", counts["answer_type"]),
-            make_chart("Spider's hardness", counts["hardness"]),
+            make_chart("Answer types", counts["answer_type"], order=ANSWER_TYPES),
+            make_chart("Spider's hardness", counts["hardness"], order=HARDNESS_LEVELS),
         ],
         "reasons": list_codes("reason", reasons, pick_examples(left_out, most=_EXAMPLES)),
         "flags": list_codes("flag", flags, pick_examples(selected, most=_EXAMPLES)),
@@ -119,21 +106,6 @@ def make_facts(
         "filters": make_filters(rows, reasons, flags),
         "shown": len(rows),
     }
-
-
-def trace_steps(loaded: int, lost: Mapping[str, int]) -> list[Step]:
-    """The funnel: how many questions are left after each stage that sets some aside.
-
-    >>> [step["left"] for step in trace_steps(10, {"parse_gold_sql": 1, "select_questions": 4})]
-    [10, 10, 10, 9, 9, 5]
-    """
-    steps: list[Step] = [{"name": "Loaded", "left": loaded, "lost": 0, "share": 1}]
-    left = loaded
-    for stage, name in STEPS.items():
-        left -= lost.get(stage, 0)
-        share = left / loaded if loaded else 0
-        steps.append({"name": name, "left": left, "lost": lost.get(stage, 0), "share": share})
-    return steps
 
 
 def tabulate_supply(selection: Summary) -> list[SupplyRow]:
@@ -168,21 +140,23 @@ def tabulate_supply(selection: Summary) -> list[SupplyRow]:
     return table
 
 
-def make_chart(title: str, counts: Mapping[str, int]) -> Chart:
-    """Bars, the longest first unless the vocabulary is closed; the last stands for all others.
+def make_chart(title: str, counts: Mapping[str, int], order: Sequence[str] | None = None) -> Chart:
+    """Bars in the order of their vocabulary, or the longest first if it is open.
 
     >>> make_chart("Ships", {"Tern": 1, "Sun": 2})["bars"]
     [('Sun', 2, 1.0), ('Tern', 1, 0.5)]
     """
-    bars = [(name, count) for name, count in counts.items() if count]
-    if tuple(counts) != ANSWER_TYPES:
-        bars.sort(key=lambda bar: -bar[1])
+    names = sorted(counts, key=lambda name: -counts[name]) if order is None else order
+    bars = [(name, count) for name in names if (count := counts.get(name, 0))]
     most = max((count for _, count in bars), default=1)
+    others = None
     if len(bars) > _MAX_BARS:
-        rest = bars[_MAX_BARS - 1 :]
-        others = (spell_count(len(rest), "other"), sum(count for _, count in rest))
-        bars = [*bars[: _MAX_BARS - 1], others]
-    return {"title": title, "bars": [(name, count, min(1.0, count / most)) for name, count in bars]}
+        rest = [count for _, count in bars[_MAX_BARS:]]
+        each = f"{rest[-1]:,} to {rest[0]:,}" if rest[-1] < rest[0] else f"{rest[0]:,}"
+        words = spell_count(len(rest), "other", ",")
+        others = f"{words}, each with {each}: {sum(rest):,} in all"
+    shown = [(name, count, count / most) for name, count in bars[:_MAX_BARS]]
+    return {"title": title, "bars": shown, "others": others}
 
 
 def list_codes(

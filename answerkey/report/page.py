@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
-SCRIPTS = ("suites.js", "repairs.js", "report.js", "decisions.js", "review.js")
+SCRIPTS = ("filters.js", "suites.js", "repairs.js", "report.js", "decisions.js", "review.js")
 
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
+_LATENT = "latent_ambiguity"
+_OF_REPAIR = ("repair", "answers")  # what the evidence of a flag says of its repair
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
@@ -60,20 +62,24 @@ class Agreed(TypedDict):
     models: str
 
 
-class ShownRepair(TypedDict):
-    """A query that was likelier meant than gold.
+class Beside(TypedDict):
+    """A query beside gold.
 
     doubts: codes of flags or readings, of which `meanings` has sentences.
     difference: whether the answers differ, in a sentence.
-    rows: those of gold that the repair lacks, and those of the repair that gold lacks.
+    rows: those of gold that the query lacks, and those of the query that gold lacks.
     """
 
-    rule: str
     doubts: list[str]
-    sql: str
     shown: list[str]
     difference: str
     rows: list[ShownAnswer]
+
+
+class ShownRepair(Beside):
+    """A query that was likelier meant than gold, which may be taken as a correction."""
+
+    sql: str
 
 
 class ShownSuite(TypedDict):
@@ -94,6 +100,7 @@ class Row(TypedDict):
     findings: codes, each with the names and texts of its evidence.
     shown: gold SQL as pieces that are coloured.
     names: those of the columns of the answer.
+    latent: a reading that answers otherwise on a database of the test suite alone.
     as_in_corpus: see `find_corpus_text`.
     """
 
@@ -119,6 +126,7 @@ class Row(TypedDict):
     is_ordered: bool
     source: str
     repairs: list[ShownRepair]
+    latent: Beside | None
     suite: ShownSuite | None
     agreed: Agreed | None
     as_in_corpus: dict[str, str] | None
@@ -214,6 +222,7 @@ def make_page_row(
         "is_ordered": bool(question.order_matters),
         "source": _describe_source(question.source),
         "repairs": list(_show_repairs(record, most=most)),
+        "latent": _find_latent(record, most=most),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
         "agreed": _find_agreed(record, most=most),
         "as_in_corpus": None,
@@ -223,7 +232,7 @@ def make_page_row(
 
 
 def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[str]]]]:
-    """Each code with its evidence, but for its repair, which stands beside gold."""
+    """Each code with its evidence, but for a query that stands beside gold, with its answer."""
     flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
     if (reason := record.get("reason")) is not None:
         is_flag = record["stage"] == "audit_gold_answers"
@@ -234,12 +243,31 @@ def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[st
             code,
             [
                 [name, cut_text(text, most)]
-                for name, text in _spell_evidence(evidence)
-                if "repair" not in evidence or name not in ("repair", "answers")
+                for name, text in _tell_evidence(code, evidence, most=most)
             ],
         )
         for code, evidence in flags
     ]
+
+
+def _tell_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str, str]]:
+    if code == _LATENT and len(evidence["sql"]) <= most:
+        return []
+    if code == "answer_risk" and "signs" in evidence:
+        return [_tell_sign(sign) for sign in evidence["signs"]]
+    pairs = _spell_evidence(evidence)
+    return [pair for pair in pairs if "repair" not in evidence or pair[0] not in _OF_REPAIR]
+
+
+def _tell_sign(sign: Record) -> tuple[str, str]:
+    """How often answers with a sign are wrong, and what it says, a reading by its rule's words.
+
+    >>> _tell_sign({"code": "cross_join", "precision": 0.7219})
+    ('72 % wrong', 'No condition joins two tables, so that every row meets every other.')
+    """
+    code = sign["kind"] if sign["code"] == "reading" else sign["code"]
+    share = min(99, max(1, round(100 * sign["precision"])))  # never sure
+    return f"{share} % wrong", SENTENCES[code]
 
 
 def _spell_evidence(evidence: Record) -> list[tuple[str, str]]:
@@ -304,13 +332,26 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
         if len(repair["sql"]) <= most:
             sides = (repair.get(f"{side}_rows", []) for side in ("gold", "repair"))
             yield {
-                "rule": repair["rule"],
                 "doubts": find_doubts(repair["rule"], record["flags"]),
                 "sql": repair["sql"],
                 "shown": show_sql(repair["sql"]),
                 "difference": tell_difference(repair),
                 "rows": [show_answer(rows, max_characters=most) for rows in sides],
             }
+
+
+def _find_latent(record: Record, *, most: int) -> Beside | None:
+    evidence = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(_LATENT)
+    if evidence is None or len(evidence["sql"]) > most:
+        return None
+    does = "fails" if evidence["reading_rows"] is None else "answers otherwise"
+    sides = (evidence["gold_rows"], evidence["reading_rows"] or [])
+    return {
+        "doubts": [evidence["reading"]],
+        "shown": show_sql(evidence["sql"]),
+        "difference": f"On a database of the test suite it {does}, and here it does not.",
+        "rows": [show_answer(rows, max_characters=most) for rows in sides],
+    }
 
 
 def _find_agreed(record: Record, *, most: int) -> Agreed | None:
@@ -383,8 +424,8 @@ def make_payload(
     they ask; and a name of the dataset, by its databases, that stays the same when questions
     change."""
     found = {code for row in rows for code, _ in row["findings"]}
-    repairs = [repair for row in rows for repair in row["repairs"]]
-    codes = sorted(found.union(*(repair["doubts"] for repair in repairs)))
+    beside = [query for row in rows for query in (*row["repairs"], row["latent"]) if query]
+    codes = sorted(found.union(*(query["doubts"] for query in beside)))
     return {
         "columns": list(rows[0]) if rows else [],
         "rows": [list(row.values()) for row in rows],

@@ -244,7 +244,7 @@ def find(review: Review, question_id: str) -> None:
     for key in ("p", "n"):
         before = ""
         while before != review.shown:
-            if f" {question_id} " in (before := review.shown):
+            if f"{question_id} " in (before := review.shown):
                 return
             review.press(key)
     raise AssertionError(f"{question_id} is not in the queue")

@@ -89,6 +89,71 @@ def test_filter_leaves_what_it_names(cleared, label, value, count):
     cleared.expect_count(count)
 
 
+def test_first_look_is_at_questions_of_the_dataset(table):
+    outcomes = table.page.locator("#table .outcome").all_text_contents()
+    assert len(outcomes) == ALL
+    assert sorted(outcomes, key=lambda text: text.startswith("left out")) == outcomes
+    assert outcomes[0].startswith("selected")
+
+
+def test_filters_stand_in_the_address_and_back_goes_back(visit):
+    page, database = visit.page, visit.page.get_by_label("Database", exact=True)
+    outcome = page.get_by_label("Outcome", exact=True)
+    database.select_option("books")
+    visit.expect_count(3)
+    page.get_by_label("Search in questions").fill("title  pages&")
+    visit.expect_count(0)
+    assert page.url.endswith("#search=title++pages%26&database=books")
+    page.get_by_label("Search in questions").fill("pages")
+    visit.expect_count(1)
+    outcome.select_option("left out")
+    visit.expect_count(0)
+    page.go_back()
+    visit.expect_count(1)
+    assert outcome.input_value() == ""
+    page.get_by_role("link", name="Flags").click()
+    assert page.url.endswith("#flags")
+    visit.expect_count(1)
+    page.go_back()
+    page.go_back()
+    visit.expect_count(ALL)
+    assert database.input_value() == ""
+    page.go_forward()
+    visit.expect_count(1)
+    page.get_by_role("button", name="Clear").click()
+    visit.expect_count(ALL)
+    page.go_back()
+    visit.expect_count(1)
+
+
+@pytest.mark.parametrize(
+    ("fragment", "count"),
+    [
+        ("#database=books&search=dunes", 1),
+        ("#code=tie_at_limit", 1),
+        ("#outcome=left+out&split=train", 4),
+        ("#database=of_another_page&colour=red", ALL),
+        ("#reason-tie_at_limit", ALL),
+    ],
+)
+def test_link_shows_what_it_was_made_for(browser, report, fragment, count):
+    visit = Visit(browser, report, fragment)
+    visit.expect_count(count)
+    fields = "[...document.querySelectorAll('.filters select')].map(field => field.selectedIndex)"
+    assert -1 not in visit.page.evaluate(fields)
+    is_open = visit.page.locator("#reason-tie_at_limit").get_attribute("open") is not None
+    assert is_open == ("reason" in fragment)
+    assert visit.complaints == []
+    visit.context.close()
+
+
+def test_picture_leads_to_the_questions_of_each_end(visit):
+    visit.page.locator(".flow").get_by_role("link", name="tie_at_limit").click()
+    visit.expect_count(1)
+    top = "document.querySelector('body > nav').getBoundingClientRect().top"
+    assert visit.page.evaluate(top) == 0, "the menu stays"
+
+
 def test_row_opens_and_closes_by_keyboard(visit):
     page = visit.page
     page.get_by_label("Search in questions").fill("fleet")
@@ -164,7 +229,7 @@ def test_every_field_has_a_label_and_every_part_a_landmark(visit):
 def test_phone_scrolls_only_downwards(browser, report):
     width = 320
     visit = Visit(browser, report, viewport={"width": width, "height": 800}, is_mobile=True)
-    for summary in visit.page.locator("summary").all():
+    for summary in visit.page.locator("main summary").all():
         summary.click()
     for text in ("onerror=alert", "Name and year", "What is the lightest", "Count to four"):
         visit.question(text).click()

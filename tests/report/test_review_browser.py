@@ -77,10 +77,9 @@ def review(browser: Any, risky: Path) -> Iterator[Review]:
 
 
 def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
-    assert "Question 1 of " in review.shown
-    assert f"Question 1 of 14 · {FIRST}" in review.shown
-    assert "answer_risk 0.90: how likely the answer is not what the question asks" in review.shown
-    assert "sql_risk 0.25: how likely gold SQL does not say what" in review.shown
+    assert review.place == "Question 1 of 14"
+    assert review.shown.startswith(FIRST)
+    assert re.search(r"How likely wrong:\s+the answer 90 %\s+the SQL 25 %", review.shown)
     assert HOSTILE.split("\u2028")[0].strip() in review.shown
     assert TRAIN[0][1] in review.shown.replace("\n", " ")
     assert "CREATE TABLE ship" in review.shown
@@ -95,8 +94,8 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
 
 def test_every_key_is_shown_as_a_button(review):
     buttons = review.page.locator(".review-keys button")
-    names = ["keep", "drop", "fix SQL", "fix text", "take the repair", "take the models' SQL"]
-    names += ["next", "previous", "undo", "close"]
+    names = ["previous", "next", "undo", "close"]
+    names += ["keep", "drop", "fix SQL", "fix text", "take the repair", "take the models' SQL"]
     assert [text.split(" ", 1)[1] for text in buttons.all_inner_texts()] == names
     buttons.filter(has_text="keep").click()
     assert "1 of " in review.status
@@ -155,11 +154,43 @@ def test_repair_stands_beside_gold_and_the_others_behind_a_fold(review):
         ["Gold SQL", "SELECT pages", "FROM book", "WHERE title = 'Ice'", LACKS, "96"],
         ["SQL of the reading", "SELECT pages", "FROM book", "WHERE title LIKE 'Ice'", LACKS, HTML],
     ]
-    fold = review.page.locator(".review-question .fold")
+    fold = review.page.locator(".review-question .fold").first
     assert fold.inner_text() == "1 more repair"
     fold.locator("summary").click()
     assert "Both give the same answer here: gold SQL is in doubt" in fold.inner_text()
     assert fold.get_by_text(LACKS).count() == 0
+
+
+def test_sql_to_be_fixed_stands_as_it_is_shown(review, tmp_path):
+    review.press("n", "s")
+    field = review.page.get_by_label("SQL as it should be")
+    assert field.input_value() == "SELECT pages\nFROM book\nWHERE title = 'Ice'"
+    review.press("Tab")
+    review.type("Nothing was changed.")
+    review.press("Enter")
+    assert "0 of " in review.status
+    review.press("Escape", "r", "Enter")
+    (correction,) = read_corrections(review.download("corrections", tmp_path))
+    assert correction.replacement == {"gold_sql": REPAIRS[0]["sql"]}, "its own text"
+
+
+def test_review_is_of_the_questions_that_the_filters_leave(review):
+    review.press("k", "q")
+    review.page.get_by_label("Database", exact=True).select_option("books")
+    review.page.get_by_role("button", name="Start the review of 3 questions").click()
+    assert review.place == "Question 1 of 3 with database books"
+    assert SECOND in review.shown, "the riskiest of them"
+    assert review.status.startswith("0 of 3 ")
+    review.press("k")
+    assert review.list_files() == ["verdicts.jsonl (2)"], "those of other questions stay"
+    review.press("q")
+    review.page.go_back()
+    review.page.get_by_role("button", name="Start the review of 14 questions").click()
+    assert review.status.startswith("2 of 14 ")
+    review.press("q")
+    review.page.get_by_label("Search in questions").fill("nowhere")
+    review.page.get_by_role("button", name="Start the review of 0 questions").wait_for()
+    assert review.page.locator("#start-review").is_disabled()
 
 
 def test_repair_may_be_changed_before_it_is_taken(review, tmp_path):

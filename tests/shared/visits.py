@@ -93,6 +93,11 @@ class Review(Visit):
         return self.page.locator(".review-question").inner_text()
 
     @property
+    def place(self) -> str:
+        """Which question of how many this is."""
+        return self.page.locator(".review-place").inner_text()
+
+    @property
     def status(self) -> str:
         return self.page.locator(".review-status").inner_text()
 

@@ -9,21 +9,17 @@ import random
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.base.reasons import Reason
-from answerkey.base.records import DIFFICULTIES, SPLITS
+from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.flags import EXPLANATIONS, FLAGS
-from answerkey.report.numbers import (
-    list_codes,
-    make_chart,
-    make_filters,
-    tabulate_supply,
-    trace_steps,
-)
+from answerkey.report.flow import draw_flow
+from answerkey.report.numbers import list_codes, make_chart, make_filters, tabulate_supply
 from answerkey.report.page import DATATABLES, TEMPLATES, embed_json, make_script
 from answerkey.report.questions import (
     choose_ids,
@@ -144,10 +140,41 @@ def test_row_holds_the_repairs_that_the_page_need_not_cut():
     long = {"rule": "any_case", "sql": "SELECT " + "b" * 60, "answers": "same"}
     row = show({"flags": [flag], "repairs": [repair, long]})
     (shown,) = row["repairs"]
-    assert (shown["doubts"], shown["rule"]) == (["zero_count_dropped"], "with_zero_counts")
+    assert shown["doubts"] == ["zero_count_dropped"]
     assert (shown["sql"], shown["difference"]) == ("SELECT 0", "The answers differ.")
     assert [side["count"] for side in shown["rows"]] == [0, 1]
     assert row["findings"] == [("zero_count_dropped", [["kind", "each"]])]
+
+
+def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evidence():
+    rows = {"gold_rows": [["Sun"]], "reading_rows": [["Sun"], ["Tern"]]}
+    latent = {"reading": "any_case", "sql": "SELECT name", **rows}
+    flags = [{"code": "latent_ambiguity", "evidence": latent}]
+    row = show({"flags": flags})
+    assert row["findings"] == [("latent_ambiguity", [])]
+    assert (row["latent"]["doubts"], row["latent"]["shown"]) == (
+        ["any_case"],
+        ["kSELECT", "  name"],
+    )
+    assert [side["count"] for side in row["latent"]["rows"]] == [1, 2]
+    latent |= {"sql": "SELECT " + "b" * 60, "reading_rows": None}
+    row = show({"flags": flags})
+    assert row["latent"] is None
+    assert [name for name, _ in row["findings"][0][1]] == [
+        *("reading", "sql", "gold rows", "reading rows")
+    ]
+
+
+def test_signs_of_a_risk_are_told_in_words():
+    signs = [
+        {"code": "bare_column", "precision": 0.9964},
+        {"code": "reading", "kind": "any_case", "answers": "other", "precision": 0.5},
+    ]
+    flags = [{"code": "answer_risk", "evidence": {"risk": 0.9, "base": 0.1, "signs": signs}}]
+    ((code, evidence),) = show({"flags": flags})["findings"]
+    assert (code, [name for name, _ in evidence]) == ("answer_risk", ["99 % wrong", "50 % wrong"])
+    text = str(evidence)
+    assert not re.search(r"_|precision|kind|code", text), text
 
 
 def test_reason_stands_before_the_other_flags_of_an_excluded_question():
@@ -243,11 +270,35 @@ def test_sample_does_not_depend_on_order_and_hardly_on_other_questions(shuffler,
 # --- numbers
 
 
-def test_funnel_ends_where_all_losses_are_taken_off():
-    steps = trace_steps(20, {"compute_gold_answers": 2, "audit_gold_answers": 5})
-    assert [step["left"] for step in steps] == [20, 20, 18, 18, 13, 13]
-    assert [step["lost"] for step in steps] == [0, 0, 2, 0, 5, 0]
-    assert (steps[-1]["share"], trace_steps(0, {})[-1]["share"]) == (0.65, 0)
+def count_run(excluded: dict[str, int], train: int = 60, eval: int = 20) -> dict:
+    loaded = train + eval + sum(excluded.values())
+    return {"loaded": loaded, "split": {"train": train, "eval": eval}, "excluded": excluded}
+
+
+def test_flow_takes_every_question_to_its_end():
+    excluded = {"blob": 3, "not_selected": 7, "sql_error": 10, "tie_at_limit": 0}
+    flow = draw_flow(count_run(excluded))
+    assert [(end["kind"], end["count"]) for end in flow["ends"]] == [
+        *(("kept", 60), ("kept", 20), ("spare", 7), ("lost", 10), ("lost", 3)),
+    ]
+    (_, _, _, came), (_, _, _, usable) = flow["bars"]
+    assert usable / came == pytest.approx(87 / 100, abs=0.001)
+    assert flow["ends"][3]["link"] == "#code=sql_error"
+    assert len(flow["bands"]) == len(flow["ends"])
+
+
+def test_flow_of_many_reasons_ends_in_the_others():
+    flow = draw_flow(count_run({code: 50 - place for place, code in enumerate(sorted(FLAGS))}))
+    lost = [end for end in flow["ends"] if end["kind"] == "lost"]
+    assert len(lost) == 9
+    assert sum(end["count"] for end in flow["ends"]) == count_run({})["loaded"] + sum(
+        50 - place for place in range(len(FLAGS))
+    )
+    assert (lost[-1]["link"], lost[-1]["name"]) == ("#reasons", f"{len(FLAGS) - 8} other reasons")
+
+
+def test_flow_without_questions_has_no_end():
+    assert draw_flow(count_run({}, train=0, eval=0))["ends"] == []
 
 
 @pytest.mark.parametrize(
@@ -273,9 +324,18 @@ def test_supply_has_shares_of_the_split_and_of_all(counts, train, everything):
 
 
 def test_chart_of_many_ends_in_the_others():
-    bars = make_chart("Databases", {f"db_{number}": number for number in range(100)})["bars"]
+    chart = make_chart("Databases", {f"db_{number}": number for number in range(100)})
+    bars = chart["bars"]
     assert (bars[0], len(bars)) == (("db_99", 99, 1.0), 12)
-    assert bars[-1] == ("88 others", sum(range(89)), 1)
+    assert all(share == count / 99 for _, count, share in bars)
+    assert chart["others"] == f"87 others, each with 1 to 87: {sum(range(88)):,} in all"
+    assert make_chart("Ships", {"Sun": 1})["others"] is None
+
+
+def test_levels_stand_in_their_order_and_not_by_count():
+    counts = {"extra": 9, "easy": 1, "hard": 5, "medium": 0}
+    bars = make_chart("Hardness", counts, order=HARDNESS_LEVELS)["bars"]
+    assert [name for name, _, _ in bars] == ["easy", "hard", "extra"]
 
 
 def test_codes_come_most_first_and_only_with_a_count():
@@ -431,7 +491,16 @@ def test_links_in_the_page_lead_somewhere(page):
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     targets = {a["href"][1:] for tag, a in page.elements if tag == "a"}
-    assert targets <= set(ids)
+    assert {target for target in targets if "=" not in target} <= set(ids)
+    filters: dict[str, set[str]] = {}
+    for tag, attributes in page.elements:
+        if tag == "select":
+            options = filters.setdefault(attributes["name"], set())
+        elif tag == "option":
+            options.add(attributes["value"])
+    filtered = [pair for target in targets if "=" in target for pair in parse_qsl(target)]
+    assert {"code", "outcome", "split"} == {name for name, _ in filtered}
+    assert all(value in filters[name] for name, value in filtered)
 
 
 def test_policy_of_the_page_lets_its_own_script_run_and_nothing_else(page):

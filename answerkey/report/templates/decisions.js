@@ -15,7 +15,7 @@ const isSettled = (row) =>
   row.findings.some(([code, evidence]) => code.startsWith("judged_") && !isModels(evidence));
 
 // Those that a decision can name, the riskiest first; those without an answer last.
-const queue = rows
+const reviewable = rows
   .filter((row) => row.as_in_corpus !== null && !isSettled(row))
   .sort((a, b) => (b.answer_risk ?? -1) - (a.answer_risk ?? -1));
 
@@ -54,7 +54,7 @@ function decide(row, decision) {
 }
 
 const listDecided = () =>
-  queue.map((row) => [row, decisionOf(row)]).filter(([, decision]) => decision !== null);
+  reviewable.map((row) => [row, decisionOf(row)]).filter(([, decision]) => decision !== null);
 
 // A JSON string is a YAML string, but for characters that YAML wants escaped.
 const quote = (text) =>

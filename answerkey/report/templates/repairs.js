@@ -1,10 +1,15 @@
 // Gold beside the query that was likelier meant, and what each answers that the other does not.
 
+const NAMES_OF_RISKS = { answer_risk: "the answer", sql_risk: "the SQL" };
+
 function showRisks(row) {
-  const risks = Object.entries(payload.risks).filter(([name]) => row[name] !== null);
-  if (risks.length === 0) return [];
-  const words = risks.map(([name, meaning]) => `${name} ${row[name].toFixed(2)}: ${meaning}`);
-  return [make("p", { className: "facts" }, words.join(" · "))];
+  const risks = Object.keys(payload.risks).filter((name) => row[name] !== null);
+  const shares = risks.map((name) => {
+    const share = Math.min(99, Math.max(1, Math.round(100 * row[name]))); // never sure
+    const words = `${NAMES_OF_RISKS[name]} `;
+    return make("span", { title: payload.risks[name] }, words, make("strong", {}, `${share} %`));
+  });
+  return shares.length ? [make("p", { className: "facts risks" }, "How likely wrong:", ...shares)] : [];
 }
 
 const tellDoubts = ({ doubts }) => doubts.map((code) => payload.meanings[code]).join(" ");
@@ -12,7 +17,7 @@ const tellDoubts = ({ doubts }) => doubts.map((code) => payload.meanings[code]).
 function showDoubt(repair) {
   const names = make("code", {}, repair.doubts.join(", "));
   const difference = make("strong", {}, repair.difference);
-  return make("p", { className: "finding" }, names, ` ${tellDoubts(repair)} `, difference);
+  return make("p", { className: "finding" }, `${tellDoubts(repair)} `, difference, " ", names);
 }
 
 // A flag doubts gold; a reading alone says that the question may mean something else.
@@ -39,16 +44,23 @@ function showPair(row, repair) {
   );
 }
 
-// The likeliest repair, and the others behind one fold; gold alone, if there is none.
-function showGold(row) {
+// The likeliest repair, and the others behind one fold; nothing, if there is none.
+function showDoubts(row) {
   const [first, ...others] = row.repairs;
-  if (first === undefined) return [make("h3", {}, "Gold SQL"), showSql(row.shown)];
+  if (first === undefined) return [];
   const box = make("div", { className: "doubt" });
   const title = isFlagged(row, first) ? "What is in doubt" : "Another reading of the question";
   box.append(make("h3", {}, title), showDoubt(first), showPair(row, first));
   if (others.length === 0) return [box];
   const words = others.length === 1 ? "1 more repair" : `${others.length} more repairs`;
-  const fold = make("details", { className: "fold" }, make("summary", {}, words));
-  for (const repair of others) fold.append(showDoubt(repair), showPair(row, repair));
-  return [box, fold];
+  return [box, fold(words, ...others.flatMap((repair) => [showDoubt(repair), showPair(row, repair)]))];
+}
+
+const fold = (words, ...content) =>
+  make("details", { className: "fold" }, make("summary", {}, words), ...content);
+
+// A reading that the rows of the database do not tell from gold.
+function showLatent(row) {
+  if (row.latent === null) return [];
+  return [fold("A reading that answers otherwise on other rows", showDoubt(row.latent), showPair(row, row.latent))];
 }

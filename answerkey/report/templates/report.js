@@ -7,6 +7,8 @@ const rows = payload.rows.map((values) =>
 const form = document.querySelector(".filters");
 const search = document.getElementById("search");
 const selects = [...form.querySelectorAll("select")];
+// Those of the dataset first: one sees what came of the run, and not what it left.
+rows.sort((a, b) => (a.reason !== null) - (b.reason !== null));
 
 function make(tag, properties = {}, ...children) {
   const element = Object.assign(document.createElement(tag), properties);
@@ -36,9 +38,10 @@ function showOutcome(cell, row) {
     cell.append(make("span", { className: "left-out" }, "left out: ", reason));
     return;
   }
-  const codes = codesOf(row).join(", ");
+  const codes = codesOf(row);
+  const words = codes.length === 1 ? "1 flag" : `${codes.length} flags`;
   cell.append("selected");
-  if (codes) cell.append(" ", make("span", { className: "codes" }, "flag: ", make("code", {}, codes)));
+  if (codes.length) cell.append(" ", make("span", { className: "codes", title: codes.join(", ") }, words));
 }
 
 function showCell(value) {
@@ -79,35 +82,25 @@ function showSql(pieces) {
   return make("pre", {}, make("code", {}, ...shown));
 }
 
+const showPart = (title, ...content) => make("div", { className: "part" }, make("h3", {}, title), ...content);
+
 // Other queries that are right, too, and what they return.
-function showOthers(row) {
-  return row.others.flatMap(({ shown, answer }) => [
-    make("h3", {}, "Another accepted answer"),
-    showSql(shown),
-    ...showAnswer(answer),
-  ]);
-}
+const showOthers = (row) =>
+  row.others.map(({ shown, answer }) =>
+    showPart("Another accepted answer", showSql(shown), ...showAnswer(answer)),
+  );
 
 function showFinding([code, evidence]) {
-  const pairs = evidence.map(([name, text]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, text)),
-  );
-  const meaning = make("p", { className: "finding" }, make("code", {}, code));
-  meaning.append(` ${payload.meanings[code]}`);
+  const pairs = evidence.map(([name, text]) => {
+    const className = /sql|template/.test(name) ? "sql" : "";
+    return make("div", {}, make("dt", {}, name), make("dd", { className }, text));
+  });
+  const meaning = make("p", { className: "finding" }, `${payload.meanings[code]} `);
+  meaning.append(make("code", {}, code));
   return pairs.length ? [meaning, make("dl", {}, ...pairs)] : [meaning];
 }
 
-function showDetails(row) {
-  const box = make("div", { className: "details" });
-  box.append(...showGold(row), ...showRisks(row));
-  const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
-  box.append(make("h3", {}, `Gold answer${kind}`), ...showAnswer(row.answer, row.names));
-  box.append(...showOthers(row));
-  const flags = [...row.findings];
-  if (row.reason !== null) {
-    box.append(make("h3", {}, "Why it is left out"), ...showFinding(flags.shift()));
-  }
-  if (flags.length) box.append(make("h3", {}, "Flags"), ...flags.flatMap(showFinding));
+function showFacts(row) {
   const facts = [
     row.id,
     row.tables.length ? `tables ${row.tables.join(", ")}` : null,
@@ -115,8 +108,28 @@ function showDetails(row) {
     row.is_ordered ? "the order of rows matters" : null,
     row.source,
   ];
-  box.append(make("p", { className: "facts" }, facts.filter(Boolean).join(" · ")));
+  return make("p", { className: "facts" }, facts.filter(Boolean).join(" \u00b7 "));
+}
+
+// A question as a card: gold with its answer, or beside the query that was likelier meant; why it is
+// left out; what else is known of it, and `more`.
+function showCard(row, ...more) {
+  const box = make("div", { className: "details" });
+  const flags = [...row.findings];
+  const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
+  const answer = showPart(`Gold answer${kind}`, ...showAnswer(row.answer, row.names));
+  const parts = [answer, ...showOthers(row)];
+  if (row.repairs.length) box.append(...showDoubts(row));
+  else box.append(make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0)));
+  if (row.reason !== null) {
+    const why = make("div", { className: "why" }, make("h3", {}, "Why it is left out"));
+    why.append(...showFinding(flags.shift()));
+    box.append(why);
+  }
+  if (flags.length) parts.push(showPart("Flags", ...flags.flatMap(showFinding)));
+  box.append(...showRisks(row), make("div", { className: "pair" }, ...parts, ...more), ...showLatent(row));
   if (row.suite !== null) box.append(showSuite(row.suite));
+  box.append(showFacts(row));
   return box;
 }
 
@@ -185,7 +198,7 @@ form.hidden = false;
 function toggle(line) {
   const row = table.row(line);
   const isOpening = !row.child.isShown();
-  if (isOpening) row.child(showDetails(row.data()), "details-row").show();
+  if (isOpening) row.child(showCard(row.data()), "details-row").show();
   else row.child.remove();
   line.classList.toggle("has-details", isOpening);
   line.querySelector(".open").setAttribute("aria-expanded", String(isOpening));
@@ -205,22 +218,19 @@ function matches(row, key, value) {
   return row.reason === null ? codesOf(row).includes(value) : row.reason === value;
 }
 
-function draw() {
-  table.search(search.value).draw();
-}
-
 table.search.fixed("filters", (text, row) =>
-  selects.every(({ dataset, value }) => value === "" || matches(row, dataset.key, value)),
+  selects.every(({ name, value }) => value === "" || matches(row, name, value)),
 );
-search.addEventListener("input", DataTable.util.debounce(draw, 150));
-for (const select of selects) select.addEventListener("change", draw);
-form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("reset", () => setTimeout(draw));
+const filters = keepInAddress(form, () => table.search(search.value).draw());
+const listFound = () => table.rows({ search: "applied" }).data().toArray();
+const more = form.querySelector(".more");
+const isWide = matchMedia("(min-width: 44rem)").matches;
+more.open = isWide || filters.listSet().some(([name]) => name !== "search");
 
-for (const link of document.querySelectorAll("a[data-code]")) {
-  link.addEventListener("click", () => {
-    form.reset();
-    document.getElementById("filter-code").value = link.dataset.code;
-    draw();
-  });
+// A place of the page that is folded opens.
+function unfold() {
+  const place = document.getElementById(location.hash.slice(1));
+  if (place?.matches("details")) place.open = true;
 }
+addEventListener("hashchange", unfold);
+unfold();

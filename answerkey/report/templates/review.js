@@ -1,20 +1,24 @@
-// The review: one question at a time, the riskiest first, decided by keys.
+// The review: of the questions that the filters leave, one at a time, the riskiest first, decided by
+// keys.
 
 const dialog = document.getElementById("review-dialog");
 const part = (name) => dialog.querySelector(`.review-${name}`);
 const undone = []; // what undo brings back: the place in the queue, and the decision before
+let queue = reviewable;
 let place = 0;
 
 const FIXES = { gold_sql: ["SQL", (row) => row.sql], question_text: ["Text", textOf] };
-const ACTIONS = [
+const DECISIONS = [
   ["k", "keep", () => settle({ kind: KEEP, reason: "" })],
   ["d", "drop", () => ask(DROP)],
   ["s", "fix SQL", () => ask(FIX, "gold_sql")],
   ["t", "fix text", () => ask(FIX, "question_text")],
   ["r", "take the repair", takeRepair],
   ["m", "take the models' SQL", takeModels],
-  ["n", "next", () => show(place + 1)],
+];
+const MOVES = [
   ["p", "previous", () => show(place - 1)],
+  ["n", "next", () => show(place + 1)],
   ["u", "undo", undo],
   ["q", "close", () => dialog.close()],
 ];
@@ -30,20 +34,23 @@ const repairOf = ({ repairs: [first], as_in_corpus: own }) =>
 
 function showSchema(row) {
   const tables = payload.schemas[row.database] ?? {};
-  return row.tables.flatMap((name) =>
-    name in tables ? [make("pre", {}, make("code", {}, tables[name]))] : [],
-  );
+  const shown = row.tables.filter((name) => name in tables);
+  if (shown.length === 0) return [];
+  return [showPart("Schema", ...shown.map((name) => make("pre", {}, make("code", {}, tables[name]))))];
 }
 
 function describe(row) {
-  const facts = [
-    `Question ${place + 1} of ${queue.length}`,
-    row.id,
-    row.database,
-    row.reason === null ? "selected" : `left out: ${row.reason}`,
-    row.source,
-  ];
-  return make("p", { className: "facts" }, facts.join(" · "));
+  const outcome = make("span", { className: "outcome" });
+  showOutcome(outcome, row);
+  const facts = [row.database, row.split, row.difficulty].filter(Boolean).join(", ");
+  return make("p", { className: "facts" }, `${row.id} \u00b7 ${facts} \u00b7 `, outcome);
+}
+
+// Which of how many, and what the filters are.
+function tellPlace() {
+  const words = filters.listSet().map(([name, value]) => `${name} ${value}`);
+  const of = words.length ? ` with ${words.join(", ")}` : "";
+  return `Question ${(place + 1).toLocaleString("en")} of ${queue.length.toLocaleString("en")}${of}`;
 }
 
 function showDecision(row) {
@@ -59,27 +66,21 @@ function showDecision(row) {
 
 function showModels(row) {
   const agreed = agreedOf(row);
-  if (agreed === null) return [];
-  const heading = make("h3", {}, `SQL on which ${agreed.models} agree`);
-  return [heading, showSql(agreed.shown)];
+  return agreed === null ? [] : [showPart(`SQL on which ${agreed.models} agree`, showSql(agreed.shown))];
 }
 
 function show(to) {
   place = Math.max(0, Math.min(to, queue.length - 1));
   const row = queue[place];
-  const left = make("div", {}, ...showModels(row));
-  left.append(make("h3", {}, "Gold answer"), ...showAnswer(row.answer, row.names), ...showOthers(row));
-  if (row.suite !== null) left.append(showSuite(row.suite));
-  const right = make("div", {}, make("h3", {}, "Flags"));
-  right.append(...(row.findings.length ? row.findings.flatMap(showFinding) : ["none"]));
-  right.append(make("h3", {}, "Schema"), ...showSchema(row));
-  const question = make("p", { className: "question" }, row.question);
-  const gold = make("div", { className: "details" }, ...showGold(row));
-  const pair = make("div", { className: "review-pair details" }, left, right);
-  part("question").replaceChildren(describe(row), question, ...showRisks(row), ...showDecision(row), gold, pair);
+  const question = make("h2", { className: "question" }, row.question);
+  const card = showCard(row, ...showModels(row), ...showSchema(row));
+  part("place").textContent = tellPlace();
+  part("question").replaceChildren(describe(row), question, ...showDecision(row), card);
   part("form").hidden = true;
-  part("keys").querySelector("[data-key=r]").disabled = repairOf(row) === null;
-  part("keys").querySelector("[data-key=m]").disabled = agreedOf(row) === null;
+  for (const [key, isThere] of [["r", repairOf(row) !== null], ["m", agreedOf(row) !== null]]) {
+    const button = part("decisions").querySelector(`[data-key=${key}]`);
+    button.disabled = button.hidden = !isThere;
+  }
   part("question").focus();
   part("question").scrollTop = 0;
   tellProgress();
@@ -93,10 +94,11 @@ function tellProgress() {
     return button;
   });
   part("files").replaceChildren(...buttons);
-  const count = listDecided().length;
+  const count = queue.filter((row) => decisionOf(row) !== null).length;
+  const of = `${count.toLocaleString("en")} of ${queue.length.toLocaleString("en")} decided`;
   part("status").textContent = isStored()
-    ? `${count} of ${queue.length} decided, kept in this browser.`
-    : `${count} of ${queue.length} decided. This browser keeps nothing: download before you close.`;
+    ? `${of}, kept in this browser.`
+    : `${of}. This browser keeps nothing: download before you close.`;
 }
 
 // --- what one decides
@@ -115,7 +117,7 @@ function settle(decision) {
 function takeRepair() {
   const repair = repairOf(queue[place]);
   if (repair === null) return;
-  ask(FIX, "gold_sql", { text: repair.sql, reason: tellDoubts(repair) });
+  ask(FIX, "gold_sql", { ...repair, reason: tellDoubts(repair) });
 }
 
 function takeModels() {
@@ -132,20 +134,29 @@ function undo() {
   show(before);
 }
 
+// SQL stands in its field as it is shown, a line for each clause; what is saved is its own text, as
+// long as nobody has changed it there.
 function ask(kind, name, proposal) {
   const row = queue[place];
   const decision = decisionOf(row);
   const before = decision?.kind === kind ? decision : null;
   const [label, find] = FIXES[name] ?? [];
-  const value = make("textarea", { rows: 6, spellcheck: false, required: true });
+  const value = make("textarea", { spellcheck: false, required: true });
   const reason = make("input", { type: "text", required: true });
+  let own, laidOut;
   reason.value = proposal?.reason ?? before?.reason ?? "";
   if (kind === DROP && before === null && row.findings.length) {
     reason.value = payload.meanings[row.findings[0][0]];
   }
   const fields = [make("label", {}, "Reason", reason)];
   if (kind === FIX) {
-    value.value = proposal?.text ?? before?.replacement[name] ?? find(row);
+    own = proposal?.sql ?? before?.replacement[name] ?? find(row);
+    const { shown } = proposal ?? row;
+    const isShown = name === "gold_sql" && own === (proposal ?? row).sql;
+    value.value = isShown ? shown.map((piece) => piece.slice(1)).join("") : own;
+    value.rows = Math.min(14, value.value.split("\n").length + 1);
+    if (name === "gold_sql") value.className = "sql";
+    laidOut = value.value.trim();
     fields.unshift(make("label", {}, `${label} as it should be`, value));
   }
   const save = make("button", { type: "submit" }, "Save (Enter in the reason)");
@@ -156,32 +167,37 @@ function ask(kind, name, proposal) {
   box.onsubmit = (event) => {
     event.preventDefault();
     const corpus = { gold_sql: "sql", question_text: "question" }[name];
-    const isSame = [find?.(row), row.as_in_corpus[corpus]].includes(value.value.trim());
+    const written = value.value.trim();
+    const text = written === laidOut ? own.trim() : written;
+    const isSame = [find?.(row), row.as_in_corpus[corpus]].includes(text);
     value.setCustomValidity(kind === FIX && isSame ? "It is this already: change it." : "");
     reason.setCustomValidity(reason.value.trim() ? "" : "Say what is wrong.");
     if (!box.reportValidity()) return;
-    const fixed = kind === FIX ? { ...before?.replacement, [name]: value.value.trim() } : undefined;
+    const fixed = kind === FIX ? { ...before?.replacement, [name]: text } : undefined;
     settle({ kind, reason: reason.value.trim(), replacement: fixed });
   };
   for (const field of [value, reason]) field.oninput = () => field.setCustomValidity("");
   box.hidden = false;
+  value.setSelectionRange(0, 0);
   if (kind === FIX && proposal === undefined) value.focus();
   else reason.select();
 }
 
 // --- keys
 
-for (const [key, name, act] of ACTIONS) {
-  const button = make("button", { type: "button" }, make("kbd", {}, key), ` ${name}`);
-  button.dataset.key = key;
-  button.addEventListener("click", act);
-  part("keys").append(button);
+for (const [box, actions] of [[part("decisions"), DECISIONS], [part("moves"), MOVES]]) {
+  for (const [key, name, act] of actions) {
+    const button = make("button", { type: "button" }, make("kbd", {}, key), ` ${name}`);
+    button.dataset.key = key;
+    button.addEventListener("click", act);
+    box.append(button);
+  }
 }
 
 dialog.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.matches("input, textarea")) return;
-  const found = ACTIONS.find(([key]) => key === event.key.toLowerCase());
+  const found = [...DECISIONS, ...MOVES].find(([key]) => key === event.key.toLowerCase());
   if (found === undefined) return;
   event.preventDefault();
   found[2]();
@@ -206,9 +222,28 @@ reviewer.addEventListener("input", () => {
   tellProgress();
 });
 
+part("out").open = isWide;
 const start = document.getElementById("start-review");
-start.hidden = queue.length === 0;
+start.hidden = reviewable.length === 0;
+
+// The order is that of `reviewable`, whatever the table is sorted by.
+function listQueue() {
+  const found = new Set(listFound());
+  return reviewable.filter((row) => found.has(row));
+}
+
+function tellStart() {
+  const { length } = listQueue();
+  start.disabled = length === 0;
+  const words = length === 1 ? "1 question" : `${length.toLocaleString("en")} questions`;
+  start.textContent = `Start the review of ${words}`;
+}
+table.on("draw", tellStart);
+tellStart();
+
 start.addEventListener("click", () => {
+  queue = listQueue();
+  undone.length = 0;
   dialog.showModal();
   const first = queue.findIndex((row) => decisionOf(row) === null);
   show(first === -1 ? 0 : first);
