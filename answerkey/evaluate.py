@@ -21,7 +21,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, list_counts, spell_count
@@ -29,7 +28,7 @@ from answerkey.base.paths import PRODUCT
 from answerkey.base.records import SPLITS
 from answerkey.dataset import Question, Record, make_questions
 from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
-from answerkey.evaluation.scoring import Folders, Score, score_predictions
+from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import (
     Result,
     break_down,
@@ -38,7 +37,6 @@ from answerkey.evaluation.summary import (
     summarize,
 )
 from answerkey.loading import load
-from answerkey.report.systems import BETTER, WORSE, make_axis, make_matrix, spell_places
 from answerkey.scoring.worker import SUMMARY_ROWS
 
 PathLike = str | Path
@@ -48,7 +46,6 @@ DATASET = PRODUCT.as_posix()
 
 # On the page.
 _MAX_SHOWN_PREDICTIONS = 500  # wrong ones
-_MAX_SHOWN_CHARACTERS = 2000  # of a text
 
 
 def evaluate(
@@ -266,80 +263,42 @@ def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None
     try:
         page = _render(results, summary)
     except ModuleNotFoundError as error:
-        if error.name != "jinja2":
+        if error.name not in ("jinja2", "sqlglot"):
             raise
         print("No page: in a clone of Answerkey, pip install '.[evaluate]'", file=sys.stderr)
     else:
-        (out / PAGE).write_text(page, encoding="utf-8", errors="backslashreplace")
+        (out / PAGE).write_bytes(page)
 
 
 # The page, in the look of the dataset's report.
 
 
-def _render(results: dict[str, list[Result]], summary: Record) -> str:
+def _render(results: dict[str, list[Result]], summary: Record) -> bytes:
     """The page of one system, with wrong predictions and what parts them from gold, or of several,
     with a picture and each pair."""
-    from answerkey.report.page import TEMPLATES, read_template
+    from answerkey.report.page import SCRIPTS_OF_WRONG, read_scripts, read_template, render_page
+    from answerkey.report.predictions import make_wrong_filters, show_wrong
+    from answerkey.report.systems import draw_systems
 
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     if len(results) > 1:
-        return read_template("systems.html.j2").render(_draw_systems(summary), style=style)
+        on = "suite" if summary["run"]["suites"] else "database"
+        drawn = draw_systems(summary["systems"], summary["pairs"], on)
+        return render_page(read_template("systems.html.j2"), "", **summary, **drawn)
     ((_, own),) = results.items()
-    wrong = [_show(result, score) for result in own for score in result.scores if score.reason]
-    return read_template("evaluation.html.j2").render(
-        summary,
-        title=Path(summary["run"]["predictions"][0]).name,
-        wrong=wrong[:_MAX_SHOWN_PREDICTIONS],
-        wrong_count=len(wrong),
-        style=style,
-    )
-
-
-def _draw_systems(summary: Record) -> Record:
-    systems, pairs = summary["systems"], summary["pairs"]
-    name = "suite_interval" if summary["run"]["suites"] else "database_interval"
-    matrix = make_matrix([system["name"] for system in systems], pairs)
-    drawn = [
-        system | {"ahead": spell_places(row, BETTER), "behind": spell_places(row, WORSE)}
-        for system, row in zip(systems, matrix, strict=True)
+    scores = [(result, score) for result in own for score in result.scores if score.reason]
+    wrong = [
+        show_wrong(result, score, most_rows=SUMMARY_ROWS)
+        for result, score in scores[:_MAX_SHOWN_PREDICTIONS]
     ]
-    return summary | {
-        "systems": drawn,
-        "matrix": matrix,
-        "axis": make_axis(min(system["accuracy"][name][0] for system in systems)),
-        "different": sum(pair["differs"] for pair in pairs),
-    }
-
-
-def _show(result: Result, score: Score) -> Record:
-    question = result.question
-    gold = question.gold_answer
-    rows = gold if isinstance(gold, list) else [gold]
-    return {
-        "id": question.question_id,
-        "sample": score.sample if len(result.scores) > 1 else None,
-        "question": _cut(question.question_text),
-        "gold_sql": _cut(question.gold_sql or "no SQL"),
-        "sql": _cut(score.sql or "no SQL"),
-        "reason": score.reason,
-        "detail": _cut(score.detail),
-        "database": score.database,
-        "gold_rows": [_spell_row(row) for row in rows[:SUMMARY_ROWS]],
-        "gold_count": len(rows),
-        "rows": None if score.rows is None else [_spell_row(row) for row in score.rows],
-        "count": score.row_count,
-        "missing": [_spell_row(row) for row in score.missing],
-        "unexpected": [_spell_row(row) for row in score.unexpected],
-    }
-
-
-def _spell_row(row: Any) -> str:
-    cells = row if isinstance(row, list) else [row]
-    return _cut(", ".join(json.dumps(cell, ensure_ascii=False) for cell in cells))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
+    return render_page(
+        read_template("evaluation.html.j2"),
+        read_scripts(SCRIPTS_OF_WRONG),
+        **summary,
+        title=Path(summary["run"]["predictions"][0]).name,
+        wrong=wrong,
+        wrong_count=len(scores),
+        filters=make_wrong_filters(wrong),
+    )
 
 
 # What the command prints.

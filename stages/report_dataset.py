@@ -18,7 +18,7 @@ from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import SUITES, count_left_out
 from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
-from answerkey.report.page import embed_json, read_template, render_page
+from answerkey.report.page import embed_json, make_script, read_template, render_page
 from answerkey.report.questions import make_payload, read_page_rows
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
@@ -50,7 +50,8 @@ def main(*arguments: str) -> None:
     rows = read_page_rows(PRODUCT, max_rows=settings.max_rows, max_characters=most)
     page = render_page(
         read_template(),
-        embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
+        make_script(),
+        payload=embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
         bar=count_left_out(
             PRODUCT,

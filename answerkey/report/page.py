@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
+SCRIPTS_OF_WRONG = ("filters.js", "wrong.js")
 SCRIPTS = ("filters.js", "suites.js", "repairs.js", "report.js", "decisions.js", "review.js")
 
+# A comment opened by a string or a pattern would swallow the end of the element.
+_COMMENT = ("<!--", r"<\!--")
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -36,15 +40,17 @@ def embed_json(value: Any) -> str:
 
 
 def make_script() -> str:
-    """The page's script: DataTables, which sets `window.DataTable`, below its licence, and in a
-    block of its own what is ours."""
+    """The script of the dataset's page: DataTables, which sets `window.DataTable`, below its
+    licence, and in a block of its own what is ours."""
     licence, library = (
         (DATATABLES / name).read_text(encoding="utf-8")
         for name in ("LICENSE.txt", "dataTables.min.js")
     )
-    ours = "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    # A comment opened by a string or a pattern would swallow the end of the element.
-    return f"/*!\n{licence}*/\n{library}\n{{\n{ours}}}\n".replace("<!--", r"<\!--")
+    return f"/*!\n{licence}*/\n{library}\n{{\n{read_scripts(SCRIPTS)}}}\n".replace(*_COMMENT)
+
+
+def read_scripts(names: Iterable[str]) -> str:
+    return "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
 
 
 def read_template(name: str = "report.html.j2") -> jinja2.Template:
@@ -62,17 +68,14 @@ def read_template(name: str = "report.html.j2") -> jinja2.Template:
     return environment.get_template(name)
 
 
-def render_page(template: jinja2.Template, payload: str, **facts: Any) -> bytes:
-    """The page: `facts` fill the template, `payload` is what the table shows, as `embed_json` wrote
-    it."""
-    script = make_script()
+def render_page(template: jinja2.Template, script: str, **facts: Any) -> bytes:
+    """The page: `facts` fill the template, whose script may run and no other."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = template.render(
         **facts,
         style=(TEMPLATES / "report.css").read_text(encoding="utf-8"),
         script=script,
         script_hash=f"'sha256-{digest}'",
-        payload=payload,
     )
     # UTF-8 has no lone surrogates: escaped, they stay what they are in JSON, and visible elsewhere.
     return page.encode(errors="backslashreplace")

@@ -13,9 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from sqlglot import Dialect, Token, TokenType
-from sqlglot.errors import SqlglotError
-
 from answerkey.base.records import hash_value, read_jsonl
 from answerkey.dataset import (
     AUDIT,
@@ -27,6 +24,7 @@ from answerkey.dataset import (
     read_classified,
 )
 from answerkey.report.repairs import SENTENCES, find_doubts, tell_difference
+from answerkey.report.shown_sql import show_sql
 from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
@@ -450,126 +448,3 @@ def _read_statements(
         }
         for database in sorted(asked)
     }
-
-
-# SQL as it is shown: a line for each clause, and colours. Only white space differs.
-
-
-_SQLITE = Dialect.get_or_raise("sqlite")
-_KEYWORDS = {
-    "ALL",
-    "AND",
-    "AS",
-    "ASC",
-    "BETWEEN",
-    "BY",
-    "CASE",
-    "CAST",
-    "COLLATE",
-    "CROSS",
-    "DESC",
-    "DISTINCT",
-    "ELSE",
-    "END",
-    "ESCAPE",
-    "EXCEPT",
-    "EXISTS",
-    "FROM",
-    "FULL",
-    "GLOB",
-    "GROUP",
-    "HAVING",
-    "IN",
-    "INNER",
-    "INTERSECT",
-    "IS",
-    "JOIN",
-    "LEFT",
-    "LIKE",
-    "LIMIT",
-    "NATURAL",
-    "NOT",
-    "NULL",
-    "OFFSET",
-    "ON",
-    "OR",
-    "ORDER",
-    "OUTER",
-    "OVER",
-    "PARTITION",
-    "RIGHT",
-    "SELECT",
-    "THEN",
-    "UNION",
-    "USING",
-    "VALUES",
-    "WHEN",
-    "WHERE",
-    "WITH",
-}
-_CLAUSES = {
-    "CROSS",
-    "EXCEPT",
-    "FROM",
-    "FULL",
-    "GROUP",
-    "HAVING",
-    "INNER",
-    "INTERSECT",
-    "JOIN",
-    "LEFT",
-    "LIMIT",
-    "NATURAL",
-    "ORDER",
-    "SELECT",
-    "UNION",
-    "WHERE",
-}
-_BEFORE_JOIN = {"CROSS", "FULL", "INNER", "LEFT", "NATURAL", "OUTER", "RIGHT"}
-_KINDS = {TokenType.STRING: "s", TokenType.NUMBER: "n"}
-
-
-def show_sql(sql: str) -> list[str]:
-    """The pieces of a query, each of which begins with its kind: k for a keyword, s for text, n for
-    a number, or a space.
-
-    >>> show_sql("SELECT name FROM ship")
-    ['kSELECT', '  name\\n', 'kFROM', '  ship']
-    """
-    try:
-        return _lay_out(sql, _SQLITE.tokenize(sql))
-    except SqlglotError:
-        return [f" {sql}"]
-
-
-def _lay_out(sql: str, tokens: list[Token]) -> list[str]:
-    pieces: list[str] = []
-    queries: list[bool] = []  # of each open parenthesis, whether it holds a query
-    end, before = 0, ""
-
-    def add(kind: str, text: str) -> None:
-        if pieces and kind == pieces[-1][0] == " ":
-            pieces[-1] += text
-        elif text:
-            pieces.append(kind + text)
-
-    for token_index, token in enumerate(tokens):
-        text, word = sql[token.start : token.end + 1], token.text.upper().partition(" ")[0]
-        is_word = text[0].isalpha()
-        gap = sql[end : token.start]
-        starts_line = is_word and word in _CLAUSES and all(queries) and before not in _BEFORE_JOIN
-        if text == ")" and queries:
-            starts_line = queries.pop()
-        if gap.strip():  # a comment
-            add(" ", gap)
-        elif starts_line and token_index:
-            add(" ", "\n" + "  " * len(queries))
-        elif gap:
-            add(" ", " ")
-        is_keyword = is_word and word in _KEYWORDS
-        add("k" if is_keyword else _KINDS.get(token.token_type, " "), text)
-        if text == "(":
-            queries.append(sql[token.end + 1 :].lstrip()[:6].upper() == "SELECT")
-        end, before = token.end + 1, word
-    add(" ", sql[end:].rstrip())
-    return pieces

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from answerkey.evaluation.summary import Pair
@@ -18,6 +18,17 @@ class Axis(TypedDict):
 
     low: float
     ticks: list[float]
+
+
+class Drawn(TypedDict):
+    """The matrix, the axis, how many pairs differ, and of each system the places of those that it
+    is ahead of or behind."""
+
+    matrix: list[list[str]]
+    ahead: list[str]
+    behind: list[str]
+    axis: Axis
+    different: int
 
 
 def make_axis(lowest: float) -> Axis:
@@ -64,3 +75,16 @@ def spell_places(signs: Iterable[str], wanted: str) -> str:
     return ", ".join(
         f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
     )
+
+
+def draw_systems(systems: Sequence[Mapping[str, Any]], pairs: Sequence[Pair], on: str) -> Drawn:
+    """What the page draws of systems, the best first; `on` says by which accuracy: `database` or
+    `suite`."""
+    matrix = make_matrix([system["name"] for system in systems], pairs)
+    return {
+        "matrix": matrix,
+        "ahead": [spell_places(row, BETTER) for row in matrix],
+        "behind": [spell_places(row, WORSE) for row in matrix],
+        "axis": make_axis(min(system["accuracy"][f"{on}_interval"][0] for system in systems)),
+        "different": sum(pair["differs"] for pair in pairs),
+    }

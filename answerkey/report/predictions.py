@@ -1,0 +1,129 @@
+"""Wrong predictions as their page shows them: a card beside gold each, and what filters them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS
+from answerkey.report.shown_sql import show_sql
+
+if TYPE_CHECKING:
+    from answerkey.evaluation.scoring import Score
+    from answerkey.evaluation.summary import Result
+
+_MAX_CHARACTERS = 2000  # of a text
+
+# Of a filter: its key, its name, and the order of its values where they have one.
+_FILTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("reason", "Error", ()),
+    ("wrong_on", "Wrong on", ("the database", "the test suite only")),
+    ("database", "Database", ()),
+    ("split", "Split", ()),
+    ("difficulty", "Difficulty", DIFFICULTIES),
+    ("hardness", "Hardness", HARDNESS_LEVELS),
+    ("answer_type", "Answer type", ()),
+)
+
+
+class Cell(TypedDict):
+    """A value of a row: its text, and whether it is a number or NULL, which look otherwise."""
+
+    kind: str
+    text: str
+
+
+class ShownRows(TypedDict):
+    """Rows under a title, and how many there are in all."""
+
+    title: str
+    rows: list[list[Cell]]
+    count: int
+
+
+class Wrong(TypedDict):
+    """A wrong prediction.
+
+    values: by the key of each filter, the value that it has.
+    gold, predicted: SQL as pieces that are coloured, and rows below it.
+    """
+
+    id: str
+    name: str
+    question: str
+    reason: str
+    detail: str
+    values: dict[str, str]
+    gold: list[str]
+    gold_rows: list[ShownRows]
+    predicted: list[str]
+    predicted_rows: list[ShownRows]
+
+
+def show_wrong(result: Result, score: Score, *, most_rows: int) -> Wrong:
+    """A prediction that is wrong, beside the gold of its question."""
+    question = result.question
+    answer = question.gold_answer
+    gold = answer if isinstance(answer, list) else [answer]
+    gold_rows = [_show_rows("Gold answer", gold[:most_rows], len(gold))]
+    predicted_rows = []
+    if score.rows is not None:
+        predicted_rows.append(_show_rows("Predicted answer", score.rows, score.row_count or 0))
+    if score.missing:
+        gold_rows.append(_show_rows("Rows that the prediction lacks", score.missing, 0))
+    if score.unexpected:
+        predicted_rows.append(_show_rows("Rows that gold lacks", score.unexpected, 0))
+    is_one_of_several = len(result.scores) > 1
+    suffix = f"-{score.sample}" if is_one_of_several else ""
+    where = f" On {score.database}; the real database accepts it." if score.database else ""
+    values = {
+        "reason": score.reason,
+        "wrong_on": "the test suite only" if score.on_database else "the database",
+        "database": question.database_name,
+        "split": question.split,
+        "difficulty": question.difficulty,
+        "hardness": question.hardness,
+        "answer_type": question.answer_type,
+    }
+    return {
+        "id": f"{question.question_id}{suffix}",
+        "name": question.question_id + (f", sample {score.sample}" if is_one_of_several else ""),
+        "question": _cut(question.question_text),
+        "reason": score.reason or "",
+        "detail": f"{_cut(score.detail)}{where}",
+        "values": {key: value for key, value in values.items() if value is not None},
+        "gold": show_sql(_cut(question.gold_sql or "no SQL")),
+        "gold_rows": gold_rows,
+        "predicted": show_sql(_cut(score.sql or "no SQL")),
+        "predicted_rows": predicted_rows,
+    }
+
+
+def make_wrong_filters(wrong: Sequence[Wrong]) -> list[tuple[str, str, list[str]]]:
+    """The filters that tell some of these from others: a key, a name, and values."""
+    filters = []
+    for key, name, order in _FILTERS:
+        found = {one["values"][key] for one in wrong if key in one["values"]}
+        if len(found) > 1:
+            known = [value for value in order if value in found]
+            filters.append((key, name, [*known, *sorted(found - set(order))]))
+    return filters
+
+
+def _show_rows(title: str, rows: Iterable[Any], count: int) -> ShownRows:
+    cells = [row if isinstance(row, list) else [row] for row in rows]
+    shown = [[_show_cell(cell) for cell in row] for row in cells]
+    return {"title": title, "rows": shown, "count": max(count, len(shown))}
+
+
+def _show_cell(value: Any) -> Cell:
+    if value is None:
+        return {"kind": "null", "text": "NULL"}
+    if isinstance(value, str):
+        return {"kind": "", "text": _cut(value)}
+    return {"kind": "numeric", "text": json.dumps(value)}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
