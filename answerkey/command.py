@@ -64,6 +64,7 @@ def explain(question_id: list[str]) -> int:
 
 def validate() -> int:
     from answerkey.base.log import start_log
+    from answerkey.sections.corpora import list_crossing
     from answerkey.sections.whole_file import read_params
     from answerkey.validation.dataset import report_product
 
@@ -71,7 +72,8 @@ def validate() -> int:
     settings = params.select_questions
     rule = params.classify_difficulty
     limits = params.compute_gold_answers
-    return report_product(start_log("validate"), settings, rule, limits)
+    crossing = list_crossing(params.corpora)
+    return report_product(start_log("validate"), settings, rule, limits, crossing=crossing)
 
 
 def compare(revision: str) -> int:

@@ -372,6 +372,15 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "The question or its SQL stands in a dev or test set that params name, or nearly so.",
             example="a question of a test set that `load_questions.held_out` names",
         ),
+        Flag(
+            "seen_in_train",
+            Policy.EXCLUDE,
+            "A question of train asks the same of the same database, so that this one of eval "
+            "proves little.",
+            example="where `corpora.NAME.split` lets databases be in both splits. Kinds: "
+            "`question` the same text; `sql`; `constants` the same SQL but for them; `wording` "
+            "nearly the same text, by a query of the same form",
+        ),
     ),
     "What models make of it": (
         Flag(

@@ -1,4 +1,5 @@
-"""Every question gets the split of its source and an id that no other question can change.
+"""Every question gets a split, that of its source by default, and an id that no other question can
+change.
 
 A run whose targets ask for more than its corpus has, by its splits alone, ends here, before any
 question is executed.
@@ -7,22 +8,33 @@ question is executed.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.paths import LOADED_QUESTIONS, SPLIT_QUESTIONS
+from answerkey.base.paths import LOADED_QUESTIONS, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
+from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.selection.obstacles import Origin, explain_obstacles
+from answerkey.sqlite.schema import SchemaFile
+
+if TYPE_CHECKING:
+    from answerkey.corpus.records import SourceQuestion
 
 
 def main(params: Params) -> None:
     """Assign split and id to all questions that were loaded."""
     log = start_log("assign_splits")
     targets = params.select_questions.targets
-    questions = assign_splits(read_jsonl(LOADED_QUESTIONS))
+    entries = params.corpora
+    rules = {name: entry.split for name, entry in entries.items() if entry.split is not None}
+    loaded: list[SourceQuestion] = list(read_jsonl(LOADED_QUESTIONS))
+    splits = choose_splits(loaded, rules, partial(SchemaFile, SCHEMAS))
+    questions = assign_splits(loaded, splits)
     supply = Counter(
         Origin(question["split"], question["source"]["corpus"], question["database_name"])
         for question in questions
@@ -30,9 +42,9 @@ def main(params: Params) -> None:
     if (obstacles := explain_obstacles(supply, targets)) is not None:
         raise InputError(obstacles)
     write_jsonl(SPLIT_QUESTIONS, questions)
-    splits = Counter(question["split"] for question in questions)
+    counts = Counter(splits)
     log.info(
-        f"{spell_count(len(questions), 'question')}: {splits['train']} train, {splits['eval']} eval"
+        f"{spell_count(len(questions), 'question')}: {counts['train']} train, {counts['eval']} eval"
     )
 
 

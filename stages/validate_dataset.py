@@ -13,6 +13,7 @@ from answerkey.base.log import start_log
 from answerkey.base.paths import VALIDATION
 from answerkey.base.records import write_json
 from answerkey.base.stage import make_parser, run_command
+from answerkey.sections.corpora import list_crossing
 from answerkey.sections.whole_file import read_params
 from answerkey.validation.checks import ValidationError, check_selection
 
@@ -32,14 +33,15 @@ def main(*arguments: str) -> None:
     settings = params.select_questions
     rule = params.classify_difficulty
     limits = params.compute_gold_answers
+    crossing = list_crossing(params.corpora)
     if is_product:
         # The parser, which the pipeline does not need here, takes longer to load than the rest.
         from answerkey.validation.dataset import report_product
 
-        if status := report_product(log, settings, rule, limits):
+        if status := report_product(log, settings, rule, limits, crossing=crossing):
             sys.exit(status)
         return
-    errors = check_selection(settings)
+    errors = check_selection(settings, crossing=crossing)
     write_json(VALIDATION, {"errors": errors})
     if errors:
         log.error("%s", ValidationError(errors))

@@ -8,14 +8,18 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import product
+from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import groupby, product
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from answerkey.base.records import EVAL, Finding, digest_text
+from answerkey.base.records import EVAL, SPLITS, TRAIN, Finding, digest_text
+from answerkey.comparison.leaks import find_seen_in_train
 from answerkey.dataset import Question
+from answerkey.sql.query_form import strip_constants
 from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
 from answerkey.sqlite.statement import trim_statement
@@ -40,6 +44,7 @@ class Fingerprint(NamedTuple):
 
     text: the question, normalized.
     canonical_sql: a hash; "" if the query has no canonical form.
+    query: a hash of the canonical form without its constants.
     answer: a hash of the rows in any order.
     sequence: a hash of the rows in their order, or "" if some may change places.
     """
@@ -49,6 +54,7 @@ class Fingerprint(NamedTuple):
     split: str
     text: str
     canonical_sql: str
+    query: str
     template: str
     answer: str
     sequence: str
@@ -59,17 +65,23 @@ def make_fingerprint(question: Question) -> Fingerprint:
     only names: so a good question is not left out because it repeats a wrong one."""
     names = question.question_id, sys.intern(question.database_name), sys.intern(question.split)
     if question.answer_type is None:
-        return Fingerprint(*names, "", "", "", "", "")
+        return Fingerprint(*names, "", "", "", "", "", "")
     rows = [_encode_row(row) for row in answer_rows(question.gold_answer)]
     is_sequence = read_order(bool(question.order_matters), question.accepted_rows) is True
+    canonical_sql = question.canonical_sql or ""
     return Fingerprint(
         *names,
         text=normalize_question(question.question_text),
-        canonical_sql=digest_text(question.canonical_sql).hex() if question.canonical_sql else "",
+        canonical_sql=_hash(canonical_sql),
+        query=_hash(strip_constants(canonical_sql)),
         template=sys.intern(question.template or ""),
         answer=digest_text("\n".join(sorted(rows))).hex(),
         sequence=digest_text("\n".join(rows)).hex() if is_sequence else "",
     )
+
+
+def _hash(text: str) -> str:
+    return digest_text(text).hex() if text else ""
 
 
 def normalize_question(question_text: str) -> str:
@@ -131,14 +143,20 @@ def compare(
     all databases, with their names."""
     fingerprints = sorted(fingerprints, key=lambda fingerprint: sort_key(fingerprint.question_id))
     findings: Findings = defaultdict(list)
+    is_near = partial(find_similar, min_similarity=min_similarity)
     for of_database in _group(fingerprints, "database_name"):
-        _find_duplicates(of_database, findings)
-        _find_near_duplicates(of_database, findings, min_similarity)
-        _find_paraphrases(of_database, findings)
+        for of_split in _group(of_database, "split"):
+            _find_duplicates(of_split, findings)
+            _find_near_duplicates(of_split, findings, min_similarity)
+            _find_paraphrases(of_split, findings)
         _find_conflicts(of_database, findings)
+        for question_id, finding in find_seen_in_train(of_database, is_near):
+            findings[question_id].append(finding)
     _find_near_leaks(fingerprints, findings, min_similarity)
     _find_leaks(fingerprints, findings)
-    splits = {fingerprint.database_name: fingerprint.split for fingerprint in fingerprints}
+    splits: dict[str, set[str]] = defaultdict(set)
+    for fingerprint in fingerprints:
+        splits[fingerprint.database_name].add(fingerprint.split)
     twins = find_schema_twins(
         {name: list_columns(schema) for name, schema in schemas if name in splits}, splits
     )
@@ -148,7 +166,8 @@ def compare(
     return dict(findings)
 
 
-# Questions of one database that say the same twice, or contradict each other.
+# Questions of one database that say the same twice in one split, or contradict each other. What its
+# eval repeats of its train is the topic of `answerkey.comparison.leaks`.
 
 
 def _find_duplicates(records: list[Fingerprint], findings: Findings) -> None:
@@ -238,19 +257,28 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
 
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
-    """Each question whose text, or template, one of the other split has, too."""
-    for field in ("text", "template"):
-        for sides in _list_shared(records, field):
-            template = sides[0][0].template[:_TEMPLATE_CHARACTERS]
-            shown = {} if field == "text" else {"template": template}
-            for own, others in (sides, sides[::-1]):
-                evidence = {**shown, "count": len(others), "example": others[0].question_id}
-                in_both = Finding(
-                    "question_in_both_splits" if field == "text" else "template_in_both_splits",
-                    evidence,
-                )
-                for record in own:
-                    findings[record.question_id].append(in_both)
+    """Each question whose template one of the other split has, too, or whose text one of another
+    database has there."""
+    for sides in _list_shared(records, "text"):
+        for own, others in (sides, sides[::-1]):
+            for name, of_database in groupby(own, attrgetter("database_name")):
+                of_others = [other for other in others if other.database_name != name]
+                if of_others:
+                    evidence = {"count": len(of_others), "example": of_others[0].question_id}
+                    in_both = Finding("question_in_both_splits", evidence)
+                    for record in of_database:
+                        findings[record.question_id].append(in_both)
+    for sides in _list_shared(records, "template"):
+        template = sides[0][0].template[:_TEMPLATE_CHARACTERS]
+        for own, others in (sides, sides[::-1]):
+            evidence = {
+                "template": template,
+                "count": len(others),
+                "example": others[0].question_id,
+            }
+            in_both = Finding("template_in_both_splits", evidence)
+            for record in own:
+                findings[record.question_id].append(in_both)
 
 
 def _list_shared(
@@ -278,21 +306,22 @@ def list_columns(schema: Schema) -> dict[Column, str]:
 
 
 def find_schema_twins(
-    schemas: Mapping[str, Mapping[Column, str]], splits: Mapping[str, str]
+    schemas: Mapping[str, Mapping[Column, str]], splits: Mapping[str, Container[str]]
 ) -> dict[str, Finding]:
-    """{database_name: Finding} for each database that has a twin in the other split.
+    """{database_name: Finding} for each database that has a twin in the other split; a database in
+    both is no twin of itself.
 
     Twins share at least MIN_SHARE of all (table, column) pairs that either has. The evidence names
     the most alike, the first by name of several, and says whether even its types are the same.
     """
-    train = [name for name in schemas if splits[name] != EVAL]
-    twins: dict[str, list[tuple[float, str, bool]]] = defaultdict(list)
-    for name, other in product(train, schemas.keys() - set(train)):
+    in_split = {split: [name for name in schemas if split in splits[name]] for split in SPLITS}
+    twins: dict[str, set[tuple[float, str, bool]]] = defaultdict(set)
+    for name, other in product(in_split[TRAIN], in_split[EVAL]):
         mine, its = schemas[name], schemas[other]
         share = len(mine.keys() & its.keys()) / max(len(mine.keys() | its.keys()), 1)
-        if share >= MIN_SHARE:
-            twins[name].append((-share, other, mine == its))
-            twins[other].append((-share, name, mine == its))
+        if share >= MIN_SHARE and name != other:
+            twins[name].add((-share, other, mine == its))
+            twins[other].add((-share, name, mine == its))
     findings = {}
     for name, matches in twins.items():
         share, database_name, has_same_types = min(matches)

@@ -21,6 +21,7 @@ from answerkey.corpus.corpora import (
     read_source_questions,
 )
 from answerkey.corpus.records import HeldOutQuestion, SourceQuestion
+from answerkey.corpus.splits import refuse_crossing
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids
@@ -54,7 +55,7 @@ def load_spider_questions(
         return []
     corpus, limits = choose_spider(corpus, limits)
     _, records, _ = _read_chosen(corpus, chosen, limits)
-    _check_splits(records)
+    refuse_crossing(records, [record["spider_split"] for record in records], {})
     return records
 
 
@@ -80,7 +81,6 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
         records += [_name_for_dataset(question, corpus) for question in questions]
     name_databases(chosen)
     records.sort(key=lambda record: record["database_name"])
-    _check_splits(records)
     return Loaded(records, rows)
 
 
@@ -97,7 +97,8 @@ def describe_corpora(
             questions = asdict(entry.questions)
         else:
             questions = {split: files for split, files in entry.questions.items() if files}
-        described[name] = {**facts, "questions": questions, "rows": counts}
+        rule = {} if entry.split is None else {"split": asdict(entry.split)}
+        described[name] = {**facts, **rule, "questions": questions, "rows": counts}
     return described
 
 
@@ -135,19 +136,6 @@ def _name_for_dataset(question: SourceQuestion, corpus: Corpus) -> SourceQuestio
     if corpus.id_prefix:
         question["id_prefix"] = corpus.id_prefix
     return question
-
-
-def _check_splits(questions: Iterable[SourceQuestion]) -> None:
-    splits: dict[str, str] = {}
-    for question in questions:
-        name, split = question["database_name"], question["spider_split"]
-        if splits.setdefault(name, split) != split:
-            source = question["source"]
-            raise InputError(
-                f"Database {name} has questions in both train and validation (see row"
-                f" {source['index']} of {source['file']} of corpus {source['corpus']}): expected"
-                " one split for each database"
-            )
 
 
 def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[HeldOutQuestion]:

@@ -1,18 +1,22 @@
-"""Every question gets the split of its source and an id that no other question can change."""
+"""Every question gets a split, and an id that no other question can change."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import EVAL, TRAIN
 from answerkey.corpus.records import SourceQuestion, SplitQuestion
+from answerkey.sections.corpora import SplitRule
 
-SPLIT_OF_SOURCE = {"train": "train", "validation": "eval"}
+SPLIT_OF_SOURCE = {"train": TRAIN, "validation": EVAL}
 
 
-def assign_splits(questions: Iterable[SourceQuestion]) -> list[SplitQuestion]:
+def assign_splits(
+    questions: Iterable[SourceQuestion], splits: Iterable[str] | None = None
+) -> list[SplitQuestion]:
     """New records with `question_id` first and `split` last, in the order given.
 
     >>> [(question["question_id"], question["split"]) for question in assign_splits([
@@ -25,20 +29,16 @@ def assign_splits(questions: Iterable[SourceQuestion]) -> list[SplitQuestion]:
     another one's databases, and its questions are counted by themselves. No two questions share an
     id: neither a split nor a number holds an underscore.
 
+    splits: as `answerkey.corpus.split_rules.choose_splits` gives them; None: those of the source.
+
     Raises:
         InputError: on an unknown spider_split.
     """
+    questions = list(questions)
     counts: Counter[tuple[str, str]] = Counter()
     assigned = []
-    for question in questions:
-        database, source_split = question["database_name"], question["spider_split"]
-        if source_split not in SPLIT_OF_SOURCE:
-            raise InputError(
-                f"spider_split is {source_split!r} for a question of {database}: expected one of"
-                f" {tuple(SPLIT_OF_SOURCE)}"
-            )
-        split = SPLIT_OF_SOURCE[source_split]
-        stem = f"{question.get('id_prefix', '')}{database}"
+    for question, split in zip(questions, splits or map(read_split, questions), strict=True):
+        stem = f"{question.get('id_prefix', '')}{question['database_name']}"
         question_id = f"{stem}_{split}_{counts[stem, split]:03d}"
         counts[stem, split] += 1
         kept = {
@@ -47,3 +47,37 @@ def assign_splits(questions: Iterable[SourceQuestion]) -> list[SplitQuestion]:
         record = {"question_id": question_id, **kept, "split": split}
         assigned.append(cast("SplitQuestion", record))
     return assigned
+
+
+def read_split(question: SourceQuestion) -> str:
+    """The split of its source, by our name for it."""
+    source_split = question["spider_split"]
+    if source_split not in SPLIT_OF_SOURCE:
+        raise InputError(
+            f"spider_split is {source_split!r} for a question of {question['database_name']}:"
+            f" expected one of {tuple(SPLIT_OF_SOURCE)}"
+        )
+    return SPLIT_OF_SOURCE[source_split]
+
+
+def refuse_crossing(
+    questions: Iterable[SourceQuestion], splits: Iterable[str], rules: Mapping[str, SplitRule]
+) -> None:
+    """Make sure that no database is in two splits, but for those that the rule of a corpus lets
+    cross.
+
+    Raises:
+        InputError: with the first question that crosses, and the key that would let it.
+    """
+    known: dict[str, str] = {}
+    for question, split in zip(questions, splits, strict=True):
+        name, source = question["database_name"], question["source"]
+        rule = rules.get(source["corpus"])
+        if known.setdefault(name, split) != split and not (rule and rule.lets_databases_cross):
+            both, key = sorted((known[name], split)), f"corpora.{source['corpus']}.split"
+            raise InputError(
+                f"Database {name} has questions in both {' and '.join(both)}"
+                f" (see row {source['index']} of {source['file']} of corpus {source['corpus']}):"
+                f" expected one split for each database, or {key}: {{by: source}}, which keeps both"
+                f" splits as they are, or {key}: {{by: query}}, which makes others of all questions"
+            )

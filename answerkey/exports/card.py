@@ -18,9 +18,10 @@ import yaml
 from jinja2 import Template
 
 from answerkey.dataset import MAX_TABLE_BYTES, LeftOut
-from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXTS, PackedFiles
+from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXT, TEXTS, PackedFiles
 from answerkey.exports.row_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
+from answerkey.sections.corpora import DATABASE
 
 Record = dict[str, Any]
 
@@ -87,6 +88,23 @@ class CardFacts:
         return names[0] if len(names) == 1 else names
 
     @property
+    def rules(self) -> dict[str, Mapping[str, Any]]:
+        """By which rules corpora were divided that have not kept their own split."""
+        return {name: corpus["split"] for name, corpus in self.corpora.items() if "split" in corpus}
+
+    @property
+    def may_cross(self) -> bool:
+        """Whether a database may be in both splits."""
+        return any(rule["by"] != DATABASE for rule in self.rules.values())
+
+    @property
+    def columns(self) -> dict[str, tuple[str, str]]:
+        """The columns of a table of questions: types, and what they hold."""
+        if self.may_cross:
+            return COLUMNS | {"split": (TEXT, "train or eval; a database may be in both")}
+        return COLUMNS
+
+    @property
     def bibtex(self) -> str:
         """What to cite: the pipeline, and the corpora that say how."""
         return "\n\n".join([_PIPELINE, *map(str.strip, self.list_values("citation"))])
@@ -101,7 +119,7 @@ def make_card(facts: CardFacts, template: Template) -> str:
     """README.md of the dataset: YAML, then a datasheet."""
     text = template.render(
         facts=facts,
-        columns=COLUMNS,
+        columns=facts.columns,
         explanations=EXPLANATIONS,
         name=NAME,
         places=sorted(
@@ -242,7 +260,7 @@ _TYPES = {
 
 def make_croissant(facts: CardFacts) -> Record:
     """The metadata: a file object and a record set for each Parquet file."""
-    columns = {**dict.fromkeys(facts.files, COLUMNS), **PACKED_COLUMNS}
+    columns = {**dict.fromkeys(facts.files, facts.columns), **PACKED_COLUMNS}
     names, ending = " and ".join(facts.corpora), "us" if len(facts.corpora) == 1 else "ora"
     plural = "" if facts.size == 1 else "s"
     return {

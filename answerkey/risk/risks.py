@@ -54,6 +54,7 @@ NO_SIGNS = frozenset(
         "template_in_both_splits",
         "schema_in_both_splits",
         "overlap",
+        "seen_in_train",
         "always_solved",
         "never_solved",
         "latent_ambiguity",

@@ -12,6 +12,7 @@ from answerkey.base.kinds import (
     Kind,
     NumberFrom0,
     Text,
+    Whole,
     check_value,
     listing,
     mapping,
@@ -24,6 +25,7 @@ ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = TRAIN, VALIDATION = ("train", "validation")
 ORIGINS = DIRECTORY, HUB = ("directory", "hub")
 KINDS = ARCHIVE, FILES = ("archive", "files")  # of databases on the hub
+SPLIT_BY = SOURCE, DATABASE, QUERY = ("source", "database", "query")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,9 @@ Prefix = Annotated[
 ]
 Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+\Z")]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
+PartShare = Annotated[
+    float, Kind("a share between 0 and 1", lambda value: type(value) is float and 0 < value < 1)
+]
 Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files", Quoted)]
 
 
@@ -127,6 +132,37 @@ class HubDatabases:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRule:
+    """How questions come to train and eval.
+
+    by: source, as the files of questions say, also of one database; database, or query: a share of
+        the databases, or of the queries, is eval, whatever the files say. Two queries that differ
+        in constants alone are one. But for database, a database may be in both splits, and a
+        question of eval that repeats one of train has the flag seen_in_train.
+    eval_share: which share, about; each is drawn by itself, by a hash, so that none moves when
+        others come.
+    seed: another one draws others.
+    """
+
+    by: Annotated[str, one_of(SPLIT_BY)]
+    eval_share: PartShare = 0.3
+    seed: Whole = 20
+
+    @property
+    def lets_databases_cross(self) -> bool:
+        return self.by != DATABASE
+
+
+def list_crossing(entries: Mapping[str, Entry]) -> frozenset[str]:
+    """The corpora whose databases may be in both splits."""
+    return frozenset(
+        name
+        for name, entry in entries.items()
+        if entry.split is not None and entry.split.lets_databases_cross
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
     """
     db_list: the databases to use; all: every one that has questions.
@@ -138,6 +174,7 @@ class _Entry:
     language: of its questions, as the hub names it.
     citation: BibTeX, for the dataset card.
     corrections: the name of a file in data/corrections.
+    split: null: as the files of questions say, and no database is in both.
     """
 
     origin: Annotated[str, one_of(ORIGINS)]
@@ -149,6 +186,7 @@ class _Entry:
     language: Text = "en"
     citation: Text | None = None
     corrections: Corrections | None = None
+    split: SplitRule | None = None
 
     def _check_owner(self, databases: Any) -> None:
         if databases is not None and self.databases_of is not None:

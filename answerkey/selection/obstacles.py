@@ -33,7 +33,8 @@ def explain_obstacles(supply: Supply, targets: Targets) -> str | None:
     >>> print(explain_obstacles(supply, Targets(eval_share=0.3, min_questions=100)))
     the corpus has less than select_questions.targets ask for: 25 questions, 25 train and 0 eval
     min_questions: 100 are asked for: set it to 25 or less, or to null
-    eval_share: 0.3 is asked for, and 0 of 25 are eval: set it to null
+    eval_share: 0.3 is asked for, and 0 of 25 are eval: set it to null, or corpora.mine.split to \
+{by: query}
     Or ask for no shares of difficulty and eval and no least number: select_questions.preset: small
     """
     lines = list(_list_obstacles(supply, targets))
@@ -93,10 +94,14 @@ def _explain_eval_share(supply: Supply, targets: Targets, wanted: int) -> str:
     own = round(of_eval / total, 2)
     is_enough = _bound_size(supply, replace(targets, eval_share=own)) >= wanted
     most = _bound_size(supply, targets)
+    if most:
+        other = f"min_questions to {most} or less"
+    else:  # one of the splits is empty
+        corpora = sorted({origin.corpus for origin in supply})
+        other = " and ".join(f"corpora.{name}.split" for name in corpora) + " to {by: query}"
     return (
         f"{targets.eval_share:g} is asked for, and {of_eval} of {total} are eval:"
-        f" set it to {f'{own:g} or ' if is_enough and 0 < own < 1 else ''}null"
-        f"{f', or min_questions to {most} or less' if most else ''}"
+        f" set it to {f'{own:g} or ' if is_enough and 0 < own < 1 else ''}null, or {other}"
     )
 
 

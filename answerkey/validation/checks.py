@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +116,18 @@ def _check_id(question: Record) -> list[str]:
 
 
 def check_set(
-    questions: list[Record], *, targets: Targets | None, corpora: Mapping[str, str]
+    questions: list[Record],
+    *,
+    targets: Targets | None,
+    corpora: Mapping[str, str],
+    crossing: Container[str] = (),
 ) -> list[str]:
     """The errors of well-formed records together: ids that come again, databases in both splits,
-    and targets that are missed. `corpora` are those of the questions by id."""
+    and targets that are missed.
+
+    corpora: those of the questions by id.
+    crossing: the corpora whose databases may be in both splits.
+    """
     counts = Counter(question["question_id"] for question in questions)
     errors = [
         f"{question_id}: question_id: expected once, found {count} times"
@@ -127,12 +135,15 @@ def check_set(
         if count > 1
     ]
     splits = defaultdict(set)
+    may_cross = set()
     for question in questions:
         splits[question["database_name"]].add(question["split"])
+        if corpora.get(question["question_id"]) in crossing:
+            may_cross.add(question["database_name"])
     errors += [
         f"{name}: split: expected one split a database, found {', '.join(sorted(splits_of_name))}"
         for name, splits_of_name in sorted(splits.items())
-        if len(splits_of_name) > 1
+        if len(splits_of_name) > 1 and name not in may_cross
     ]
     return errors if targets is None else errors + _check_targets(questions, targets, corpora)
 
@@ -175,9 +186,9 @@ def _check_targets(
 # The selection, and sidecars.
 
 
-def check_selection(settings: SelectQuestions) -> list[str]:
+def check_selection(settings: SelectQuestions, *, crossing: Container[str]) -> list[str]:
     """The errors of the selection that lies here: every source question is in it or excluded, once,
-    and is what the stages before it made of it."""
+    and is what the stages before it made of it. `crossing` is as for `check_set`."""
     questions = list(read_jsonl(SELECTION / "questions.jsonl"))
     good, errors = find_well_formed(questions)
     known = list(read_classified())
@@ -185,6 +196,7 @@ def check_selection(settings: SelectQuestions) -> list[str]:
         good,
         targets=settings.targets,
         corpora={question.question_id: question.corpus for question in known},
+        crossing=crossing,
     )
     expected = {question.question_id: question.product_record for question in known}
     excluded = [record["question_id"] for record in read_jsonl(SELECTION / EXCLUDED)]

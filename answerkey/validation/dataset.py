@@ -8,7 +8,7 @@ import contextlib
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import groupby
 from logging import Logger
 from operator import itemgetter
@@ -71,6 +71,7 @@ def validate_dataset(
     rule: DifficultyRule = RULE_OF_TABLES,
     audit: Mapping[str, Record] | None = None,
     pass_rates: Mapping[str, Record] | None = None,
+    crossing: Container[str] = (),
     limits: Limits | None = None,
 ) -> list[str]:
     """Every error of a dataset, in words; none: it is good.
@@ -87,7 +88,8 @@ def validate_dataset(
 
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
     the records of its sidecars by question_id: `audit` has the order of answers, the corpora and
-    what these say of difficulty, `pass_rates` the rollouts.
+    what these say of difficulty, `pass_rates` the rollouts; and the corpora that let databases be
+    in both splits are `crossing`.
 
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
@@ -105,7 +107,7 @@ def validate_dataset(
 
     good, errors = find_well_formed(questions)
     corpora = {question_id: record["source"]["corpus"] for question_id, record in audit.items()}
-    errors += check_set(good, targets=targets, corpora=corpora)
+    errors += check_set(good, targets=targets, corpora=corpora, crossing=crossing)
     of_name = itemgetter("database_name")
     for name, of_database in groupby(sorted(good, key=of_name), of_name):
         asked, path = list(of_database), db_paths.get(name)
@@ -188,7 +190,12 @@ def derive_facts(
 
 
 def report_product(
-    log: Logger, settings: SelectQuestions, rule: DifficultyRule, limits: Limits
+    log: Logger,
+    settings: SelectQuestions,
+    rule: DifficultyRule,
+    limits: Limits,
+    *,
+    crossing: Container[str],
 ) -> int:
     """Say what is wrong with the product that lies here, and return the exit status of the command:
     0 if nothing is, 1 if something is, 3 if there is nothing here yet."""
@@ -203,7 +210,7 @@ def report_product(
         )
         return 3
     errors = [f"{path}: expected beside the other files of the product" for path in missing]
-    errors = errors or list(dict.fromkeys(_validate(settings, rule, limits)))
+    errors = errors or list(dict.fromkeys(_validate(settings, rule, limits, crossing)))
     if errors:
         log.error("%s", ValidationError(errors))
         return 1
@@ -211,7 +218,9 @@ def report_product(
     return 0
 
 
-def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -> list[str]:
+def _validate(
+    settings: SelectQuestions, rule: DifficultyRule, limits: Limits, crossing: Container[str]
+) -> list[str]:
     read = [
         (split, question) for split, path in _FILES.items() for question in read_questions(path)
     ]
@@ -238,6 +247,7 @@ def _validate(settings: SelectQuestions, rule: DifficultyRule, limits: Limits) -
             rule=rule,
             audit=audit,
             pass_rates=pass_rates,
+            crossing=crossing,
             limits=limits,
         )
         errors += check_answers(questions, audit, db_paths, limits)

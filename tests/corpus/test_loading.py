@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from answerkey.corpus.corpora import Corpus, list_db_ids, parse_corpora
 from answerkey.corpus.loading import load_corpora, load_spider_questions
+from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.classify_difficulty import DifficultyRule
 from answerkey.sections.corpora import Download
@@ -375,7 +376,8 @@ def write_spider(root: Path, **splits: list[str]) -> None:
 
 
 def load_all(chosen: Any, entries: dict[str, Any]) -> list[dict[str, Any]]:
-    return assign_splits(load_corpora(parse_corpora(chosen, entries), limits=LIMITS).records)
+    records = load_corpora(parse_corpora(chosen, entries), limits=LIMITS).records
+    return assign_splits(records, choose_splits(records, {}, pytest.fail))
 
 
 def list_ids(records: list[dict[str, Any]], corpus: str) -> list[str]:

@@ -1,4 +1,5 @@
-"""A release of BIRD, and several corpora in one dataset, go through every stage."""
+"""A release of BIRD, several corpora in one dataset, and a database in both splits go through every
+stage."""
 
 from __future__ import annotations
 
@@ -6,12 +7,19 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import pytest
+import yaml
 
+import answerkey
+from answerkey.base.errors import InputError
+from answerkey.command import validate
+from answerkey.evaluate import score_file
 from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
+from tests.shared.transcripts import find_block
 
 BIRD = ("school_meals", "ski_resorts")
 VARIANT = [
@@ -158,3 +166,72 @@ def test_card_tells_of_every_corpus_and_licence(world):
         "2 copied from `bird`, 2 made from SQL text of `local`",
     ):
         assert words in card.text
+
+
+def ask_one_database(world: World) -> dict[str, Any]:
+    """Give the world questions of one database alone, in train and in dev, as the entry of
+    docs/corpora.md names them; that entry."""
+    train = [
+        ("Which ships weigh more than 40?", "SELECT name FROM ship WHERE weight > 40"),
+        ("Which ships weigh more than 50?", "SELECT name FROM ship WHERE weight > 50"),
+        ("How long is each ship?", "SELECT name, length FROM ship"),
+        ("Who are the captains?", "SELECT name FROM captain"),
+        ("How old are the captains?", "SELECT name, age FROM captain"),
+        ("Which ports are there?", "SELECT name FROM port"),
+    ]
+    dev = [
+        ("Name what is heavier than 60.", "SELECT T1.name FROM ship AS T1 WHERE 60 < T1.weight"),
+        ("What are the ports?", "SELECT name FROM port"),
+        ("In which years were voyages?", "SELECT DISTINCT year FROM voyage"),
+    ]
+    world.write_questions("train.json", "harbour", train)
+    world.write_questions("dev.json", "harbour", dev)
+    (world.folder / "corpus").rename(world.folder / "data/local/clinic")
+    world.change("corpus", "clinic")
+    world.change("select_questions.preset", "small")
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt.j2"))
+    entry: dict[str, Any] = yaml.safe_load(find_block(ROOT / "docs/corpora.md", "yaml", "clinic:"))
+    return entry["clinic"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["source", "query"])
+def test_database_in_both_splits_reaches_every_export(tmp_path, monkeypatch, by):
+    monkeypatch.chdir(tmp_path)
+    world = World(tmp_path)
+    (tmp_path / "data/local").mkdir(parents=True)
+    entry = ask_one_database(world)
+    assert entry.pop("split") == {"by": "source"}
+    world.change("corpora.clinic", entry)
+    world.run("download_databases", "load_questions")
+    with pytest.raises(InputError, match=r"both .*corpora.clinic.split: {by: source}"):
+        world.run("assign_splits")
+
+    world.change("corpora.clinic", entry | {"split": {"by": by}})
+    world.run_to("export_dataset")
+    world.run("export_trainers", "export_huggingface", "report_dataset")
+
+    counts = world.json("metrics/counts.json")
+    left_out = [record["question_id"] for record in world.lines("data/questions/excluded.jsonl")]
+    # A form is never in both splits by query, and two of dev repeat train by its own.
+    seen = {"source": ["harbour_eval_000", "harbour_eval_001"], "query": []}[by]
+    assert left_out == seen
+    assert counts["excluded"].get("seen_in_train", 0) == len(seen)
+    asked = {
+        question["question_id"]: question["gold_sql"]
+        for split in ("train", "eval")
+        for question in answerkey.load("data/exports/huggingface", split=split).questions
+    }
+    assert len(asked) == 9 - len(seen)
+    if by == "source":
+        assert [name for name in asked if "eval" in name] == ["harbour_eval_002"]
+    assert validate() == 0
+    card = (world.folder / "data/exports/huggingface/README.md").read_text(encoding="utf-8")
+    assert f"`seen_in_train`; left out for it: {len(seen)}." in card
+    predictions = "".join(
+        json.dumps({"question_id": question_id, "prediction": sql}) + "\n"
+        for question_id, sql in asked.items()
+    )
+    (tmp_path / "predictions.jsonl").write_text(predictions, encoding="utf-8")
+    scores = score_file("predictions.jsonl", workers=1)
+    assert [score["score"] for score in scores] == [1.0] * len(asked)

@@ -44,11 +44,12 @@ def make_facts(
     has_content: bool = True,
     total_bytes: int = 5000,
     origins: list[dict[str, str]] | None = None,
+    split: dict[str, Any] | None = None,
     **rows: int,
 ) -> CardFacts:
     known = {"license": license, "language": "en", "citation": "@inproceedings{first,\n}\n"}
     return CardFacts(
-        corpora={"spider": HUB | known},
+        corpora={"spider": HUB | known | ({"split": split} if split else {})},
         origins=origins or [],
         files={split: make_file(count) for split, count in rows.items()},
         packed={
@@ -122,6 +123,30 @@ def test_text_holds_the_numbers_of_the_run(words):
     _, text = write_card(train=1200, eval=34)
     assert words in text
     assert "sql_error" not in text
+
+
+@pytest.mark.parametrize(
+    ("by", "origin", "limit"),
+    [
+        (None, "each has the split of its source.", "; no database does."),
+        ("source", "each has the split of its source.", "; and so may a database."),
+        (
+            "query",
+            "source, but for those of `spider`, where a hash drew about 30 % of the queries,",
+            "; and so may a database.",
+        ),
+        ("database", "where a hash drew about 30 % of the databases for eval.", "; no database"),
+    ],
+)
+def test_split_is_told_as_it_was_made(by, origin, limit):
+    rule = by and {"by": by, "eval_share": 0.3, "seed": 20}
+    _, text = write_card(train=1200, eval=34, split=rule)
+    assert origin in text
+    assert limit in text
+    crosses = by in ("source", "query")
+    assert ("a database may be in both |" in text) == crosses
+    assert ("no database is in both |" in text) != crosses
+    assert text.count("\n- SQL is in SQLite's dialect.") == 1
 
 
 def test_selection_is_told_as_it_was():

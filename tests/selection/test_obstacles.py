@@ -32,7 +32,8 @@ def supply(train: int, held_out: int) -> dict[Origin, int]:
             DEFAULTS,
             [
                 "min_questions: 100 are asked for: set it to 25 or less, or to null",
-                "eval_share: 0.3 is asked for, and 0 of 25 are eval: set it to null",
+                "eval_share: 0.3 is asked for, and 0 of 25 are eval: set it to null, or"
+                " corpora.mine.split to {by: query}",
                 LEVELS,
             ],
         ),

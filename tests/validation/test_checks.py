@@ -171,6 +171,13 @@ def test_database_in_both_splits_is_told():
     assert check(records) == ["harbour: split: expected one split a database, found eval, train"]
 
 
+def test_database_may_be_in_both_splits_if_its_corpus_lets_it():
+    records = [make_record(), make_record(split="eval", question_id="harbour_eval_000")]
+    corpora = {record["question_id"]: "local" for record in records}
+    assert check_set(records, targets=None, corpora=corpora, crossing={"local"}) == []
+    assert len(check_set(records, targets=None, corpora=corpora, crossing={"bird"})) == 1
+
+
 def test_shares_within_the_tolerance_pass():
     targets = Targets(**OF_SPLITS, eval_share=0.3, tolerance=0.02)
     records = make_many(

@@ -1,0 +1,89 @@
+"""Splits that a corpus does not have itself: a share of its databases, or of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
+from answerkey.base.records import EVAL, TRAIN, digest_text
+from answerkey.corpus.records import SourceQuestion
+from answerkey.corpus.splits import read_split, refuse_crossing
+from answerkey.sections.corpora import QUERY, SOURCE, SplitRule
+from answerkey.sqlite.schema import Schema, SchemaFile
+
+_DIGEST_BITS = 64
+
+
+def choose_splits(
+    questions: Sequence[SourceQuestion],
+    rules: Mapping[str, SplitRule],
+    open_schemas: Callable[[], SchemaFile],
+) -> list[str]:
+    """The split of each question, by the rules of the corpora that have one.
+
+    open_schemas: gives the schemas of all databases, for rules by query.
+
+    Raises:
+        InputError: if a rule by database or query finds only one of them, and as
+            `refuse_crossing`.
+    """
+    splits = list(map(read_split, questions))
+    for corpus, rule in rules.items():
+        places = [
+            place
+            for place, question in enumerate(questions)
+            if question["source"]["corpus"] == corpus
+        ]
+        if rule.by == SOURCE or not places:
+            continue
+        of_corpus = [questions[place] for place in places]
+        if rule.by == QUERY:
+            names = _name_queries(of_corpus, open_schemas())
+        else:
+            names = [question["database_name"] for question in of_corpus]
+        if len(set(names)) == 1:
+            raise InputError(
+                f"corpora.{corpus}.split.by: {rule.by}: expected two or more to divide, found one"
+                f" in {spell_count(len(names), 'question')}"
+            )
+        held_out = choose_held_out(set(names), eval_share=rule.eval_share, seed=rule.seed)
+        for place, name in zip(places, names, strict=True):
+            splits[place] = EVAL if name in held_out else TRAIN
+    refuse_crossing(questions, splits, rules)
+    return splits
+
+
+def choose_held_out(names: Collection[str], *, eval_share: float, seed: int) -> set[str]:
+    """The names that go to eval: about this share of them, but not none, and not all.
+
+    >>> sorted(choose_held_out({"a", "b", "c", "d", "e", "f", "g"}, eval_share=0.3, seed=20))
+    ['e', 'g']
+
+    Each is drawn by a hash of its own, so that it stays where it is whatever other names come.
+    """
+    places = {name: int.from_bytes(digest_text(f"{seed} {name}")) for name in names}
+    ranked = sorted(names, key=lambda name: (places[name], name))
+    drawn = sum(place < eval_share * 2**_DIGEST_BITS for place in places.values())
+    return set(ranked[: min(max(drawn, 1), len(ranked) - 1)])
+
+
+def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) -> list[str]:
+    """Canonical SQL of each question without its constants; of SQL that nothing parses, its text
+    without them, and of a question without SQL the question."""
+    from answerkey.sql.parsed_query import parse_query
+    from answerkey.sql.query_form import strip_constants
+
+    schemas: dict[str, Schema] = {}
+    known: dict[tuple[str, str], str] = {}
+    names = []
+    for question in questions:
+        database, gold_sql = question["database_name"], question["gold_sql"]
+        if (database, gold_sql) not in known:
+            if database not in schemas:
+                schemas[database] = schema_file[database]
+            parsed = parse_query(gold_sql, schemas[database])
+            text = " ".join(gold_sql.split()) if "reason" in parsed else parsed["canonical_sql"]
+            known[database, gold_sql] = strip_constants(text)
+        names.append(known[database, gold_sql] or question["question_text"])
+    return names
