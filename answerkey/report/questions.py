@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
 _LATENT = "latent_ambiguity"
-_OF_REPAIR = ("repair", "answers")  # what the evidence of a flag says of its repair
+_UNSAID = ("repair", "answers", "kind")  # of a flag's evidence: what its repair shows, and a code
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
@@ -253,8 +253,7 @@ def _tell_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str,
         return []
     if code == "answer_risk" and "signs" in evidence:
         return [_tell_sign(sign) for sign in evidence["signs"]]
-    pairs = _spell_evidence(evidence)
-    return [pair for pair in pairs if "repair" not in evidence or pair[0] not in _OF_REPAIR]
+    return [pair for pair in _spell_evidence(evidence) if pair[0] not in _UNSAID and pair[1]]
 
 
 def _tell_sign(sign: Record) -> tuple[str, str]:

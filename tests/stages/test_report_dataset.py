@@ -133,7 +133,13 @@ def test_row_holds_other_accepted_answers_and_what_models_agree_on():
 
 
 def test_row_holds_the_repairs_that_the_page_need_not_cut():
-    evidence = {"kind": "each", "repair": "with_zero_counts", "answers": "other"}
+    evidence = {
+        "kind": "each",
+        "asked": "ships",
+        "dropped": [],
+        "repair": "with_zero_counts",
+        "answers": "other",
+    }
     flag = {"code": "zero_count_dropped", "evidence": evidence}
     rows = {"gold_rows": [], "repair_rows": [["Sun", 0]]}
     repair = {"rule": "with_zero_counts", "sql": "SELECT 0", "answers": "other"} | rows
@@ -143,7 +149,7 @@ def test_row_holds_the_repairs_that_the_page_need_not_cut():
     assert shown["doubts"] == ["zero_count_dropped"]
     assert (shown["sql"], shown["difference"]) == ("SELECT 0", "The answers differ.")
     assert [side["count"] for side in shown["rows"]] == [0, 1]
-    assert row["findings"] == [("zero_count_dropped", [["kind", "each"]])]
+    assert row["findings"] == [("zero_count_dropped", [["asked", "ships"]])]
 
 
 def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evidence():
