@@ -21,6 +21,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
 from answerkey.shards.processes import Died, run_alone
+from answerkey.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.sqlite.files import (
     LAYOUT,
     check_db_id,
@@ -31,10 +32,8 @@ from answerkey.sqlite.files import (
 from answerkey.sqlite.guard import (
     FORBIDDEN_FUNCTIONS,
     LIBRARY_FUNCTIONS,
-    NOW_KEYWORDS,
     RANDOM_FUNCTIONS,
     BoundedExecution,
-    Clock,
     bound_memory,
 )
 from answerkey.sqlite.schema import read_schema
@@ -211,7 +210,7 @@ _PASSED_OVER = {
     (sqlite3.SQLITE_TRANSACTION, "commit"),
     (sqlite3.SQLITE_PRAGMA, "foreign_keys"),
 }
-_CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS | LIBRARY_FUNCTIONS
+_CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS.keys() | LIBRARY_FUNCTIONS
 _REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
 
 

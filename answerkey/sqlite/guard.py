@@ -16,15 +16,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self
 
 from answerkey.base.kinds import From1
 from answerkey.base.reasons import Reason
+from answerkey.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.statement import trim_statement
 
@@ -221,7 +220,6 @@ def _has_memory(size_bytes: int) -> bool:
 FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
 # What they give is decided by chance, by the moment, or by the SQLite library; never by a database.
 RANDOM_FUNCTIONS = {"random", "randomblob"}
-NOW_KEYWORDS = {"current_date", "current_time", "current_timestamp"}
 LIBRARY_FUNCTIONS = {
     "sqlite_version",
     "sqlite_source_id",
@@ -232,85 +230,6 @@ LIBRARY_FUNCTIONS = {
 }
 # What a connection did before: nothing, since it only reads.
 _CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
-_CLOCK_FUNCTIONS = {
-    "date",
-    "time",
-    "datetime",
-    "julianday",
-    "unixepoch",
-    "timediff",
-    "strftime",
-}
-# Words that read the clock or the time zone wherever they stand; and as the time alone.
-_ANYWHERE = {"now", "localtime", "utc"}
-_AS_TIME = {"subsec", "subsecond"}
-_KEPT_DATES = 4096  # results of these functions, of a database
-_LONGEST_KEPT = 64  # characters of an argument: no date has more, and a value may have a million
-
-
-class Clock:
-    """SQLite's functions of date and time, which refuse here to read the clock.
-
-    `julianday('n' || 'ow')` gives something else at each run, and no text says so. So each function
-    is one of ours that looks at the values of a call, and asks SQLite's own for the result. For one
-    that would read the clock, `refuse` is called with the name, and the query fails.
-
-    Results are kept, since each query meets the same dates; they depend on the arguments alone.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, refuse: Callable[[str], None]) -> None:
-        self._refuse = refuse
-        self._compute_once = lru_cache(_KEPT_DATES, typed=True)(self._compute)
-        self._own: sqlite3.Connection | None = None  # where SQLite's functions are as they were
-        for name, arguments in _list_functions():
-            call = partial(self._call, name)
-            connection.create_function(name, arguments, call, deterministic=True)
-
-    def close(self) -> None:
-        if self._own is not None:
-            self._own.close()
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        for value in arguments:
-            if isinstance(value, str | bytes) and len(value) > _LONGEST_KEPT:
-                return self._compute(name, *arguments)
-        return self._compute_once(name, *arguments)
-
-    def _compute(self, name: str, *arguments: Any) -> Any:
-        if reads_clock(name, arguments):
-            self._refuse(name)
-            raise ValueError(f"{name}() would read the clock")
-        if self._own is None:
-            self._own = sqlite3.connect(":memory:")
-        parameters = ", ".join("?" * len(arguments))
-        return self._own.execute(f"SELECT {name}({parameters})", arguments).fetchone()[0]
-
-
-@lru_cache(maxsize=1)
-def _list_functions() -> list[tuple[str, int]]:
-    """The name and the number of arguments (-1: any) of those that this SQLite has."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        rows = connection.execute("SELECT name, narg FROM pragma_function_list").fetchall()
-    return sorted({(name, arguments) for name, arguments in rows if name in _CLOCK_FUNCTIONS})
-
-
-def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
-    """Whether a call with these values reads the clock, or the time zone of the machine.
-
-    >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
-    (True, False)
-    """
-    # The format of strftime stands before the time, which is now if it is left out.
-    words = [_read_word(value) for value in arguments[function == "strftime" :]]
-    times = words if function == "timediff" else words[:1]
-    return not words or not _ANYWHERE.isdisjoint(words) or not _AS_TIME.isdisjoint(times)
-
-
-def _read_word(value: Any) -> str:
-    """A value as these functions read it, up to the first zero byte."""
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return text.partition("\0")[0].strip().lower()
-
 
 Value = int | float | str | None
 Row = tuple[Value, ...]
@@ -322,11 +241,7 @@ _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_RECURSIVE,
 }
 _REFUSED_FUNCTIONS = (
-    FORBIDDEN_FUNCTIONS
-    | RANDOM_FUNCTIONS
-    | NOW_KEYWORDS
-    | LIBRARY_FUNCTIONS
-    | _CONNECTION_FUNCTIONS
+    FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | LIBRARY_FUNCTIONS | _CONNECTION_FUNCTIONS
 )
 _LIKE_PATTERN_BYTES = 1000
 _FAULTS_OF_THE_FILE = {
@@ -361,6 +276,8 @@ class GuardedDatabase:
     ...     database.execute("SELECT count(*) FROM ship")
     [(42,)]
 
+    now: the instant that queries read from the clock (`answerkey.sqlite.clock.read_instant`); None:
+        those that read it are refused.
     watchdog: holds a query to its seconds; None if something else does.
     kept_statements: how many queries are kept compiled. One that comes again counts its steps from
         where it ended, so that a budget may end it up to 1,000 steps sooner.
@@ -376,6 +293,7 @@ class GuardedDatabase:
         path: Path,
         limits: Limits | None = None,
         *,
+        now: str | None = None,
         watchdog: Watchdog | None = WATCHDOG,
         kept_statements: int = 0,
     ) -> None:
@@ -386,12 +304,13 @@ class GuardedDatabase:
         self.path = path
         self.limits = limits or Limits()
         self._watchdog = watchdog
+        self._refused = _REFUSED_FUNCTIONS if now else _REFUSED_FUNCTIONS | NOW_KEYWORDS.keys()
         self.steps = 0
         self._denied: list[tuple[int, str | None, str | None]] = []
         self._connection = sqlite3.connect(
             immutable_uri(path), uri=True, cached_statements=kept_statements
         )
-        self._clock = Clock(self._connection, self._deny_function)
+        self._clock = Clock(self._connection, self._deny_function, now=now)
         try:
             self._set_bounds()
         except sqlite3.DatabaseError as error:
@@ -509,7 +428,7 @@ class GuardedDatabase:
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action in _ALLOWED_ACTIONS and not (
-            action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _REFUSED_FUNCTIONS
+            action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in self._refused
         ):
             return sqlite3.SQLITE_OK
         self._denied.append((action, first, second))
