@@ -96,7 +96,7 @@ _LOG = logging.getLogger("answerkey.scoring")
 _MANY = 4  # completions without a query, if they are half of a batch
 _TOLD: set[str] = set()
 _JSON = ("accepted_rows", "other_answers", "test_suite")
-TERMS = ("max_steps", "rule", *_JSON, "database_sha256")
+TERMS = ("max_steps", "rule", *_JSON, "database_sha256", "now")
 
 
 class _NeededTerms(TypedDict):
@@ -118,6 +118,8 @@ class Terms(_NeededTerms, total=False):
     - test_suite: small databases, each with path, sha256, gold_answer, order_matters, accepted_rows
       and other_answers. They are tried in this order, after the real database.
     - database_sha256: of the database file. Another file is an error, never a score.
+    - now: what the clock says to the prediction, a date or a time in UTC, such as "2025-01-30".
+      Without it a prediction that reads the clock is refused.
     """
 
     max_steps: int | None
@@ -126,6 +128,7 @@ class Terms(_NeededTerms, total=False):
     other_answers: Sequence[Mapping[str, Any]] | str | None
     test_suite: Sequence[Mapping[str, Any]] | str | None
     database_sha256: str | None
+    now: str | None
 
 
 class Options(TypedDict, total=False):
@@ -290,8 +293,12 @@ class RewardPool:
         self._pool.close()
 
     @check_names()
-    def execute(self, predicted_sql: str, database_name: str) -> list[Row] | None:
+    def execute(
+        self, predicted_sql: str, database_name: str, *, now: str | None = None
+    ) -> list[Row] | None:
         """Return the rows of a predicted query; None if it is refused, fails or takes too much.
+
+        now: what the clock says to it, as `Terms` say.
 
         Raises:
             FileNotFoundError: the database is missing, which is no fault of the prediction.
@@ -300,8 +307,9 @@ class RewardPool:
             sqlite3.DatabaseError: the database is corrupt.
         """
         sql = read_text("predicted_sql", predicted_sql)
-        name = read_terms(database_name=database_name)["database_name"]
-        job = Job(Kind.EXECUTE, _find_path(self.find_folder(), name), sql)
+        terms = read_terms(database_name=database_name, now=now)
+        path = _find_path(self.find_folder(), terms["database_name"])
+        job = Job(Kind.EXECUTE, path, sql, now=terms["now"])
         rows: list[Row] | None = self._pool.run([job])[0]
         return rows
 
@@ -383,9 +391,9 @@ class RewardPool:
         job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
         jobs = [
             job,
-            Job(Kind.EXECUTE, job.path, text, max_steps=job.max_steps),
-            Job(Kind.LIST_READS, job.path, text),
-            Job(Kind.LIST_READS, job.path, gold_text),
+            Job(Kind.EXECUTE, job.path, text, max_steps=job.max_steps, now=job.now),
+            Job(Kind.LIST_READS, job.path, text, now=job.now),
+            Job(Kind.LIST_READS, job.path, gold_text, now=job.now),
         ]
         explained, rows, reads, gold_reads = self._pool.run(jobs)
         if gold_reads is None:
@@ -464,6 +472,7 @@ class RewardPool:
         other_answers: Sequence[str | None] | None = None,
         test_suite: Sequence[str | None] | None = None,
         database_sha256: Sequence[str | None] | None = None,
+        now: Sequence[str | None] | None = None,
         **others: Any,
     ) -> list[float]:
         """Return a reward for each completion: TRL's reward function, for
@@ -497,6 +506,7 @@ class RewardPool:
             "other_answers": other_answers,
             "test_suite": test_suite,
             "database_sha256": database_sha256,
+            "now": now,
         }
         read = {name: read_column(name, values, count) for name, values in columns.items()}
         folder, own_rule, rel_tol = self.find_folder(), self._rule, self._rel_tol
@@ -548,9 +558,15 @@ def _share(named: TermsAndOptions) -> tuple[SharedPool, Terms]:
 
 
 @check_names(RewardPool.execute)
-def execute(predicted_sql: str, database_name: str, **options: Unpack[Options]) -> list[Row] | None:
+def execute(
+    predicted_sql: str,
+    database_name: str,
+    *,
+    now: str | None = None,
+    **options: Unpack[Options],
+) -> list[Row] | None:
     """`RewardPool.execute`, in workers that all calls share."""
-    return SharedPool(**options).execute(predicted_sql, database_name)
+    return SharedPool(**options).execute(predicted_sql, database_name, now=now)
 
 
 @check_names(RewardPool.score_sql)
@@ -617,6 +633,7 @@ def score_completions(
     other_answers: Sequence[str | None] | None = None,
     test_suite: Sequence[str | None] | None = None,
     database_sha256: Sequence[str | None] | None = None,
+    now: Sequence[str | None] | None = None,
     workers: int | None = None,
     databases: PathLike | None = None,
     test_suites: PathLike | None = None,
@@ -639,6 +656,7 @@ def score_completions(
         other_answers=other_answers,
         test_suite=test_suite,
         database_sha256=database_sha256,
+        now=now,
     )
 
 

@@ -182,6 +182,7 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
                 jobs[job_index].text,
                 max_steps=trial.max_steps,
                 order_matters=trial.order_matters,
+                now=trial.now,
             )
             for trial in list_trials(jobs[job_index])
         ]

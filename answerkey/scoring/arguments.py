@@ -17,6 +17,7 @@ from types import NoneType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
 from answerkey.scoring.rules import Rule, read_rule
+from answerkey.sqlite.clock import read_instant
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -179,6 +180,18 @@ def read_rule_term(name: str, value: Any) -> Rule | None:
     return None if rule is None else read_rule(rule)
 
 
+def read_clock(name: str, value: Any) -> str | None:
+    """Return what a clock says in the words of SQLite. A reader of JSON may have made a date or a
+    time of the text of an export."""
+    own = read_value(value)
+    if own is None or own == "":
+        return None
+    try:
+        return read_instant(own)
+    except ValueError as error:
+        raise TypeError(f"{name}: {error}") from error
+
+
 _TEXTS: frozenset[type] = frozenset((str, NoneType))
 _TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
     "database_name": (frozenset((str,)), _read_needed_text),
@@ -190,6 +203,7 @@ _TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
     "other_answers": (_TEXTS, _read_json_text),
     "test_suite": (_TEXTS, _read_json_text),
     "database_sha256": (_TEXTS, read_text),
+    "now": (frozenset((NoneType,)), read_clock),
 }
 
 

@@ -89,6 +89,8 @@ class Job(NamedTuple):
     gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
     suites_folder: where the databases of test suites are.
     database_sha256: of the file at path; None: nobody says.
+    now: what the clock says in the query, as `read_instant` writes it; None: one that reads it is
+        refused.
     """
 
     kind: Kind
@@ -104,6 +106,7 @@ class Job(NamedTuple):
     test_suite: str | None = None
     suites_folder: str = ""
     database_sha256: str | None = None
+    now: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,8 @@ class OpenDatabase(NamedTuple):
 
 
 class OpenDatabases:
-    """Databases by path, each read and opened once, and again if the file has become another.
+    """Databases by path and clock, each read and opened once, and again if the file has become
+    another. A connection has one clock: a question never meets that of another one.
 
     A path may mean another file at each look. So what is hashed is the file that SQLite reads, and
     it must be the same still when the query is done.
@@ -186,12 +190,17 @@ class OpenDatabases:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[str, OpenDatabase] = OrderedDict()
+        self._open: OrderedDict[tuple[str, str | None], OpenDatabase] = OrderedDict()
         self._hashes: dict[Version, str] = {}
         self._cached_bytes = 0
 
     def find(
-        self, path: str, *, sha256: str | None = None, is_of_suite: bool = False
+        self,
+        path: str,
+        *,
+        sha256: str | None = None,
+        now: str | None = None,
+        is_of_suite: bool = False,
     ) -> OpenDatabase:
         """Return the open database.
 
@@ -212,20 +221,20 @@ class OpenDatabases:
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
                 f" {variable}"
             )
-        known = self._open.get(path)
+        known = self._open.get((path, now))
         if known is not None and known.version == _read_version(status):
-            self._open.move_to_end(path)
+            self._open.move_to_end((path, now))
             self._check_hash(path, known.file, known.version, sha256)
         else:
-            self.close(path)
-            known = self._open_file(path, sha256)
-            self._open[path] = known
+            self.close(path, now)
+            known = self._open_file(path, sha256, now)
+            self._open[path, now] = known
             self._cached_bytes += _count_cached(known.version.size_bytes)
             while self._cached_bytes > _KEPT_BYTES:
-                self.close(next(iter(self._open)))
+                self.close(*next(iter(self._open)))
         return known
 
-    def _open_file(self, path: str, sha256: str | None) -> OpenDatabase:
+    def _open_file(self, path: str, sha256: str | None, now: str | None) -> OpenDatabase:
         for _ in range(_TRIES):
             file = os.open(path, os.O_RDONLY)
             try:
@@ -235,7 +244,11 @@ class OpenDatabases:
                 sqlite_file = os.dup(file)
                 os.close(sqlite_file)
                 database = GuardedDatabase(
-                    Path(path), self._limits, watchdog=None, kept_statements=_KEPT_STATEMENTS
+                    Path(path),
+                    self._limits,
+                    now=now,
+                    watchdog=None,
+                    kept_statements=_KEPT_STATEMENTS,
                 )
                 if _is_version(sqlite_file, version):
                     return OpenDatabase(database, sqlite_file, version)
@@ -257,16 +270,16 @@ class OpenDatabases:
                 f" {actual}: fetch the databases of this version of the dataset"
             )
 
-    def close(self, path: str) -> None:
-        if path in self._open:
-            database, _, version = self._open.pop(path)
+    def close(self, path: str, now: str | None = None) -> None:
+        if (path, now) in self._open:
+            database, _, version = self._open.pop((path, now))
             self._cached_bytes -= _count_cached(version.size_bytes)
             database.close()
 
-    def close_others(self, path: str) -> bool:
-        others = self._open.keys() - {path}
-        for other in others:
-            self.close(other)
+    def close_others(self, database: GuardedDatabase) -> bool:
+        others = [key for key, opened in self._open.items() if opened.database is not database]
+        for path, now in others:
+            self.close(path, now)
         return bool(others)
 
 
@@ -311,6 +324,7 @@ class Trial(NamedTuple):
 
     max_steps: None: by the size of the database.
     name: the path that a test suite names; None for the real database.
+    now: what the clock says.
     """
 
     path: str
@@ -321,6 +335,7 @@ class Trial(NamedTuple):
     other_answers: list[OtherAnswer] | None = None
     name: str | None = None
     sha256: str | None = None
+    now: str | None = None
 
 
 def list_trials(job: Job) -> Iterator[Trial]:
@@ -337,13 +352,14 @@ def list_trials(job: Job) -> Iterator[Trial]:
         _read_json("accepted_rows", job.accepted_rows) if job.accepted_rows else None,
         _read_json("other_answers", job.other_answers) if job.other_answers else None,
         sha256=job.database_sha256,
+        now=job.now,
     )
     if job.test_suite:
-        yield from _read_suite(job.test_suite, job.suites_folder)
+        yield from _read_suite(job.test_suite, job.suites_folder, job.now)
 
 
 @lru_cache(_KEPT_SUITES)
-def _read_suite(text: str, folder: str) -> list[Trial]:
+def _read_suite(text: str, folder: str, now: str | None) -> list[Trial]:
     try:
         suite: list[SuiteDatabase] = _read_json("test_suite", text)
         return [
@@ -356,6 +372,7 @@ def _read_suite(text: str, folder: str) -> list[Trial]:
                 database.get("other_answers"),
                 name=database["path"],
                 sha256=database.get("sha256"),
+                now=now,
             )
             for database in suite
         ]
@@ -428,7 +445,9 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
 
 
 def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:
-    return databases.find(trial.path, sha256=trial.sha256, is_of_suite=trial.name is not None)
+    return databases.find(
+        trial.path, sha256=trial.sha256, now=trial.now, is_of_suite=trial.name is not None
+    )
 
 
 def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
@@ -458,7 +477,7 @@ def _execute(
         if error.reason is not Reason.HEAP_EXCEEDED:
             raise
         # What other databases keep in memory is no fault of this query.
-        if not databases.close_others(str(database.path)):
+        if not databases.close_others(database):
             raise
     return database.execute(sql, max_steps=max_steps)
 
