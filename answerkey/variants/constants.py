@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.sql.conditions import Comparison, list_comparisons, read_text
+from answerkey.sql.conditions import COMPARISONS, Comparison, list_comparisons, read_text
 from answerkey.sql.query_tree import (
     find_with,
     first_select,
+    is_aggregate,
     make_limit,
     selects_of,
+    to_sql,
     write_with,
 )
 from answerkey.sql.scopes import Scopes
@@ -170,6 +172,35 @@ class Conditions(NamedTuple):
     def is_empty(self) -> bool:
         """Whether nothing is asked of the rows: any row will do, and none needs to be planted."""
         return not (self.values or self.equal or self.group_size > 1 or self.is_ranked)
+
+
+def fold_dates(query: exp.Expr, find_rows: FindRows) -> exp.Expr:
+    """A copy of a query whose comparisons have the value of what calls a function of no column, as
+    at the instant of its corpus the last 30 days begin on a day.
+
+    `day >= date('now', '-30 days')` -> `day >= '2024-12-31'`
+
+    find_rows: gives the rows of a query on the real database.
+    """
+    copy = query.copy()
+    for node in list(copy.find_all(*COMPARISONS, exp.Like, exp.Between, exp.In)):
+        operands = [node.this, node.args.get("expression"), *node.args.get("expressions", ())]
+        for operand in (*operands, node.args.get("low"), node.args.get("high")):
+            if operand is None or not _is_constant_call(operand):
+                continue
+            rows = find_rows(f"SELECT {to_sql(operand)}")
+            if rows is not None and isinstance(value := rows[0][0], int | float | str):
+                operand.replace(exp.convert(value))
+    return copy
+
+
+def _is_constant_call(node: exp.Expr) -> bool:
+    nodes = list(node.walk())
+    return any(isinstance(each, exp.Func) for each in nodes) and not any(
+        isinstance(each, exp.Column | exp.Query | exp.Star | exp.Window | exp.Placeholder)
+        or is_aggregate(each)
+        for each in nodes
+    )
 
 
 class _Compared(NamedTuple):

@@ -8,10 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.sql.query_tree import parse_sql
+from answerkey.sql.query_tree import parse_sql, to_sql
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.executions import Executions
+from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import read_schema
-from answerkey.variants.constants import Conditions, Spelling, list_conditions, list_constants
+from answerkey.variants.constants import (
+    Conditions,
+    Spelling,
+    fold_dates,
+    list_conditions,
+    list_constants,
+)
+from tests.shared.databases import make_database
 from tests.variants.world import read_world
 
 SHIPS = """
@@ -161,3 +170,48 @@ def test_like_looks_for_a_text_as_its_column_spells_it(tmp_path: Path) -> None:
         assert list_constants(scopes, spelling) == [("ship", 0, spelled)]
     [conditions] = list_conditions(read_scopes("name LIKE 'sun'"), TABLES, spelling)
     assert conditions.values == (((0, 0), "Sun", "su"),)
+
+
+@pytest.mark.parametrize(
+    ("condition", "folded"),
+    [
+        ("flag >= date('now', '-30 days')", "flag >= '2024-12-31'"),
+        ("date('now') > flag", "'2025-01-30' > flag"),
+        (
+            "flag = CURRENT_DATE OR flag < CURRENT_TIMESTAMP",
+            "flag = '2025-01-30' OR flag < '2025-01-30 00:00:00'",
+        ),
+        (
+            "flag BETWEEN date('now', 'start of year') AND date()",
+            "flag BETWEEN '2025-01-01' AND '2025-01-30'",
+        ),
+        ("tons IN (strftime('%Y', 'now') - 1, 7)", "tons IN (2024, 7)"),
+        ("flag LIKE strftime('%Y', 'now') || '%'", "flag LIKE '2025%'"),
+        (
+            "tons > -unixepoch() AND tons < julianday('now') - 0.5",
+            "tons > -1738195200 AND tons < 2460705.0",
+        ),
+        (
+            "date(flag) = date('now', '-' || ((strftime('%w', 'now') + 6) % 7) || ' days')",
+            "DATE(flag) = '2025-01-27'",
+        ),
+        # What reads rows, or fails, stays.
+        (
+            "flag > date('now', '-' || tons || ' days') AND tons > random()",
+            "flag > DATE('now', '-' || tons || ' days') AND tons > RANDOM()",
+        ),
+        (
+            "tons > (SELECT count(*) FROM port WHERE mayor > CURRENT_DATE)",
+            "tons > (SELECT COUNT(*) FROM port WHERE mayor > '2025-01-30')",
+        ),
+        ("tons > 9 AND flag = 'now'", "tons > 9 AND flag = 'now'"),
+    ],
+)
+def test_dates_of_the_clock_are_constants_at_an_instant(tmp_path, condition, folded) -> None:
+    path = make_database(tmp_path / "a.sqlite", SHIPS)
+    with GuardedDatabase(path, now="2025-01-30") as database:
+        tree = parse_sql(f"SELECT name FROM ship WHERE {condition} GROUP BY 1 HAVING count(1) > 2")
+        before = to_sql(tree)
+        after = to_sql(fold_dates(tree, Executions(database).find_rows))
+    assert after == f"SELECT name FROM ship WHERE {folded} GROUP BY 1 HAVING COUNT(1) > 2"
+    assert to_sql(tree) == before
