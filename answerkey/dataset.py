@@ -127,6 +127,7 @@ class Question(NamedTuple):
     """All that is known of a question; None: not known yet, or not there.
 
     source: where it comes from, as load_questions recorded it.
+    now: what the clock says in queries on its database (`corpora.NAME.now`).
     flags: [{code, evidence}], those of the question and those that it has through others.
     stage, reason, detail: which stage set it aside and why, whatever policies say.
     gold_answer, answer_type, steps, order_matters: None if it has no answer; steps are those of
@@ -158,6 +159,7 @@ class Question(NamedTuple):
     source: Source
     flags: list[Record]
     evidence: str | None = None
+    now: str | None = None
     stage: str | None = None
     reason: str | None = None
     detail: str | None = None
@@ -318,6 +320,7 @@ def _join(
         split=source["split"],
         question_text=source["question_text"],
         evidence=source.get("evidence"),
+        now=source.get("now"),
         gold_sql=source["gold_sql"],
         source=source["source"],
         stage=stage,
@@ -363,8 +366,11 @@ JOINED_FIELDS = Question._fields[: Question._fields.index("difficulty")]
 
 
 def make_joined_record(question: Question) -> Record:
-    """The line of a question in joined.jsonl."""
-    return {field: getattr(question, field) for field in JOINED_FIELDS}
+    """The line of a question in joined.jsonl; `now` is there if its corpus has a clock."""
+    record = {field: getattr(question, field) for field in JOINED_FIELDS}
+    if question.now is None:
+        del record["now"]
+    return record
 
 
 def read_joined(interim: Path = INTERIM) -> Iterator[Question]:
@@ -418,6 +424,11 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
             mutation_score=suite["mutation_score"],
             test_suite=suite["databases"],
         )
+
+
+def has_clock(folder: Path) -> bool:
+    """Whether any question of a product has a clock: then tables have a column `now`."""
+    return any("now" in audit for audit in read_jsonl(folder / AUDIT))
 
 
 class LeftOut(TypedDict):
@@ -524,7 +535,8 @@ def add_terms(question: Question, database_sha256: str, reward: Reward) -> Quest
 def list_reward_terms(question: Question) -> Record:
     """What a reward must know of a question beside its gold answer, as columns hold it.
 
-    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None.
+    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None. `now` is there if the
+    corpus of the question has a clock.
     """
     suite = question.test_suite or ()
     kept = [
@@ -539,6 +551,7 @@ def list_reward_terms(question: Question) -> Record:
         "other_answers": _write_json(question.other_answers or None),
         "test_suite": _write_json(kept or None),
         "database_sha256": question.database_sha256,
+        **({"now": question.now} if question.now else {}),
     }
 
 

@@ -415,7 +415,8 @@ REASONS: dict[str, str] = {
     Reason.MULTIPLE_STATEMENTS: "The gold SQL holds more than one statement.",
     Reason.FORBIDDEN_FUNCTION: "The gold SQL calls a function that foreign SQL may not call.",
     Reason.NONDETERMINISTIC_FUNCTION: (
-        "The query asks the clock, chance or the connection, so its answer changes from run to run."
+        "The answer changes from run to run: by chance, the connection, or the clock, which"
+        " corpora.NAME.now sets."
     ),
     Reason.STEP_BUDGET_EXCEEDED: "The query takes more of SQLite's steps than params allow.",
     Reason.TIME_EXCEEDED: "One step of the query took longer than the last resort, a time limit.",

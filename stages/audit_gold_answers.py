@@ -59,15 +59,18 @@ def plan_works(
             if "reason" not in outcome
         }
         questions: list[tuple[str, Query]] = []
+        now = None
         for record in records:
+            now = record.get("now")  # the same for all questions of a database
             if answer := answers.get(record["question_id"]):
                 asked = record["question_text"], record.get("evidence")
                 questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
         tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
         sha256 = hashes.get(name, "")  # of a database that cannot be read, and has no answers
         made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
+        made_from += [now] if now else []
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
-        context = decode_schema(tables), limits, thresholds, meanings
+        context = decode_schema(tables), limits, thresholds, meanings, now
         yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
 
 

@@ -36,18 +36,20 @@ if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion
 
 Outcome = GoldAnswer | Failure
+Context = tuple[Limits, str | None]  # the last: what the clock says
 
 
-def execute_task(task: QueryTask[Queries, Limits]) -> list[Outcome]:
+def execute_task(task: QueryTask[Queries, Context]) -> list[Outcome]:
     """One outcome a query, in the order of the queries."""
     executed = task.find_executed()
-    with GuardedDatabase(local_path(executed), task.context) as database:
+    limits, now = task.context
+    with GuardedDatabase(local_path(executed), limits, now=now) as database:
         return task.map_queries(partial(answer_on_damaged, database, sha256=executed.sha256))
 
 
 def plan_works(
     limits: Limits, *, databases_url: str | None
-) -> Iterator[DatabaseWork[Queries, Limits, Outcome]]:
+) -> Iterator[DatabaseWork[Queries, Context, Outcome]]:
     """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
     no database that can be read, is not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
@@ -56,7 +58,9 @@ def plan_works(
     for name, records in groupby(loaded, key=itemgetter("database_name")):
         questions: list[tuple[str, Queries]] = []
         excluded: dict[str, Outcome] = {}
+        now = None
         for record in records:
+            now = record.get("now")  # the same for all questions of a database
             others = record.get("other_sql", ())
             query: Queries = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
@@ -66,9 +70,10 @@ def plan_works(
                 detail = f"not executed: {detail}"
                 excluded[record["question_id"]] = {"reason": reason, "detail": detail}
         sha256 = "" if name in unreadable else hashes[name]
-        key = hash_value([*made_by, sha256, questions, excluded])
+        made_from = [sha256, questions, excluded, *([now] if now else [])]
+        key = hash_value([*made_by, *made_from])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
-        yield DatabaseWork(name, database, key, questions, limits, excluded)
+        yield DatabaseWork(name, database, key, questions, (limits, now), excluded)
 
 
 def main(params: Params) -> None:
@@ -78,7 +83,7 @@ def main(params: Params) -> None:
     works = plan_works(limits, databases_url=execution.databases_url)
     words = f"more than {limits.max_seconds} seconds"
     overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=words)
-    run = QueryRun[Queries, Limits, Outcome](GOLD_ANSWERS, execute_task, overdue)
+    run = QueryRun[Queries, Context, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
     reasons, failures = count_reasons(GOLD_ANSWERS, run.names)

@@ -11,7 +11,7 @@ from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import COUNTS, DATABASES, EXPORTS, PRODUCT, SUITE_DATABASES
 from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
 from answerkey.base.stage import run_stage
-from answerkey.dataset import count_left_out
+from answerkey.dataset import count_left_out, has_clock
 from answerkey.exports import huggingface
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.prompts import read_template
@@ -35,6 +35,7 @@ def main(params: Params) -> None:
         facts = CardFacts(
             corpora=read_json(PRODUCT / "corpora.json"),
             origins=[database["origin"] for database in manifest.values()],
+            has_clock=has_clock(PRODUCT),
             files=huggingface.write_questions(PRODUCT, PROMPTS, folder),
             packed=huggingface.write_packed_files(
                 PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes

@@ -12,6 +12,7 @@ from answerkey.base.log import spell_count, start_log
 from answerkey.base.paths import DATABASES, EXPORTS, PRODUCT
 from answerkey.base.records import read_jsonl, write_json
 from answerkey.base.stage import run_stage
+from answerkey.dataset import has_clock
 from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import FORMATS, write_formats
@@ -28,7 +29,8 @@ def main(params: Params) -> None:
     log = start_log("export_trainers")
     settings = params.export_trainers
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
-    with write_questions_db(BROWSABLE, read_jsonl(PRODUCT / "excluded.jsonl")) as add_question:
+    excluded, clock = read_jsonl(PRODUCT / "excluded.jsonl"), has_clock(PRODUCT)
+    with write_questions_db(BROWSABLE, excluded, has_clock=clock) as add_question:
         counts = write_formats(
             PRODUCT,
             DATABASES,

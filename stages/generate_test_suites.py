@@ -39,15 +39,17 @@ def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
         audits = {audit["question_id"]: audit for audit in read_shards(AUDIT, [name])}
         parses = read_shards(PARSED, [name])
         parsed = {record["question_id"] for record in parses if "reason" not in record}
+        asked_of = list(records)
         questions = [
             make_question(record, audits[asked], model_queries.get(asked, ()))
-            for record in records
+            for record in asked_of
             if (asked := record["question_id"]) in audits and asked in parsed
         ]
         # A database that cannot be read has no hash, and no question with an answer.
         sha256, tables = hashes.get(name, ""), schemas.read_tables(name)
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
-        yield SuiteTask(name, database, tables, questions)
+        now = asked_of[0].get("now")  # the same for all questions of a database
+        yield SuiteTask(name, database, tables, questions, now)
 
 
 def main(params: Params) -> None:

@@ -156,6 +156,7 @@ class Corpus:
     owner: the entry whose databases they are: itself, or another one.
     database_prefix: stands before a db_id in the name of a database; the owner's prefix.
     id_prefix: stands before that name in question ids, if the databases are another's.
+    now: what the clock says in queries on them; the owner's.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Corpus:
     database_prefix: str = ""
     id_prefix: str = ""
     corrections: str | None = None
+    now: str | None = None
 
     def name_database(self, db_id: str) -> str:
         return self.database_prefix + db_id
@@ -205,6 +207,7 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
         database_prefix=entries[owner].prefix or "",
         id_prefix="" if owner == name else entry.prefix or "",
         corrections=entry.corrections,
+        now=entries[owner].now,
     )
 
 

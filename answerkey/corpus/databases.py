@@ -210,8 +210,7 @@ _PASSED_OVER = {
     (sqlite3.SQLITE_TRANSACTION, "commit"),
     (sqlite3.SQLITE_PRAGMA, "foreign_keys"),
 }
-_CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | NOW_KEYWORDS.keys() | LIBRARY_FUNCTIONS
-_REFUSED_FUNCTIONS = FORBIDDEN_FUNCTIONS | _CHANGING_FUNCTIONS
+_CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | LIBRARY_FUNCTIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +224,14 @@ class BuildLimits:
 
 
 class _TextExecution:
-    def __init__(self, connection: sqlite3.Connection, limits: BuildLimits) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, limits: BuildLimits, now: str | None
+    ) -> None:
         self._connection = connection
+        self._now = now
+        changing = _CHANGING_FUNCTIONS if now else _CHANGING_FUNCTIONS | NOW_KEYWORDS.keys()
+        self._changing = sorted(changing)
+        self._refused_functions = FORBIDDEN_FUNCTIONS | changing
         self._limits = limits
         self._bounds = BoundedExecution(connection, limits)
         self._is_begun = False
@@ -237,9 +242,10 @@ class _TextExecution:
         bound_memory(connection, self._limits)
         # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest
         # uses too: so they are refused where they are called.
-        for name in sorted(_CHANGING_FUNCTIONS):
+        for name in self._changing:
             connection.create_function(name, -1, partial(self._refuse, name))
-        with contextlib.closing(Clock(connection, self._refuse)), self._bounds:
+        clock = Clock(connection, self._refuse, now=self._now)
+        with contextlib.closing(clock), self._bounds:
             connection.set_authorizer(self._authorize)
             connection.set_trace_callback(self._note)
             connection.executescript(f"BEGIN;\n{text}")
@@ -268,7 +274,7 @@ class _TextExecution:
 
     def _authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
         if action == sqlite3.SQLITE_FUNCTION:
-            is_allowed = (second or "").lower() not in _REFUSED_FUNCTIONS
+            is_allowed = (second or "").lower() not in self._refused_functions
         else:
             is_allowed = action in _ALLOWED_ACTIONS
         if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
@@ -282,8 +288,11 @@ class _TextExecution:
         raise ValueError(self._refused)
 
 
-def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
-    """The bytes of the SQLite file that the statements of a text file make.
+def build_database(
+    sql_path: Path, limits: BuildLimits | None = None, *, now: str | None = None
+) -> bytes:
+    """The bytes of the SQLite file that the statements of a text file make, at the instant of its
+    corpus, if that has one.
 
     Raises:
         UnreadableDatabaseError: with the file, the place and SQLite's words, if the text does not
@@ -301,14 +310,16 @@ def build_database(sql_path: Path, limits: BuildLimits | None = None) -> bytes:
         raise UnreadableDatabaseError(str(sql_path), words) from error
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(LAYOUT)
-        execution = _TextExecution(connection, limits)
+        execution = _TextExecution(connection, limits, now)
         try:
             return execution.run(text)
         except (sqlite3.Error, MemoryError, ValueError) as error:
             raise execution.explain(error, sql_path) from error
 
 
-def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None) -> None:
+def build_in_process(
+    source: Path, path: Path, limits: BuildLimits | None = None, *, now: str | None = None
+) -> None:
     """Make the file of a database from its text, in a process of its own: a statement without end
     can neither hold the stage up nor end it.
 
@@ -316,7 +327,9 @@ def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None
         InputError: as `build_database`; if the process was ended.
     """
     limits = limits or BuildLimits()
-    if isinstance(run_alone(partial(_write_database, path=path, limits=limits), source), Died):
+    if isinstance(
+        run_alone(partial(_write_database, path=path, limits=limits, now=now), source), Died
+    ):
         raise InputError(
             f"{source}: the process that made a database of it was ended: a single step takes"
             f" more than {limits.max_seconds} seconds, or the machine has not enough"
@@ -324,7 +337,7 @@ def build_in_process(source: Path, path: Path, limits: BuildLimits | None = None
         )
 
 
-def _write_database(source: Path, *, path: Path, limits: BuildLimits) -> None:
-    content = build_database(source, limits)
+def _write_database(source: Path, *, path: Path, limits: BuildLimits, now: str | None) -> None:
+    content = build_database(source, limits, now=now)
     with replace_database(path) as file:
         file.write(content)

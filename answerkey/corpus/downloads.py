@@ -209,7 +209,7 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
     """As `locate_all`. Fetches nothing, but asks the hub what a branch means."""
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases):
-        return _locate_local(databases, corpus.owner, db_ids)
+        return _locate_local(databases, corpus, db_ids)
     with _name_failure(db_ids[0]):
         revision = resolve_revision(databases.repo_id, databases.revision, limits=limits)
     kind = ARCHIVE if isinstance(databases, Archive) else FILES
@@ -227,7 +227,7 @@ def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, Da
 
 
 def _locate_local(
-    databases: DirectoryDatabases, owner: str, db_ids: list[str]
+    databases: DirectoryDatabases, corpus: Corpus, db_ids: list[str]
 ) -> dict[str, DatabaseSource]:
     located, missing = {}, []
     for db_id in db_ids:
@@ -236,15 +236,17 @@ def _locate_local(
         if path is None:
             missing.append(
                 f"Failed to download database: {db_id}: no {' and no '.join(map(str, candidates))}"
-                f" (corpora.{owner}.root and .databases in params.yaml)"
+                f" (corpora.{corpus.owner}.root and .databases in params.yaml)"
             )
             continue
         origin = {
-            "corpus": owner,
+            "corpus": corpus.owner,
             "kind": SQL if path.suffix == ".sql" else FILE,
             "path": path.relative_to(databases.root).as_posix(),
             "sha256": hash_file(path),
         }
+        if path.suffix == ".sql" and corpus.now is not None:
+            origin["now"] = corpus.now  # at another instant its text may make other rows
         located[db_id] = DatabaseSource(origin, path)
     if missing:
         raise FileNotFoundError("\n".join(missing))
@@ -268,7 +270,7 @@ def _make(
                 local = fetch(*address, sha256=origin.get("sha256"))
         try:
             if kind == SQL:
-                build_in_process(local, path)
+                build_in_process(local, path, now=origin.get("now"))
             elif kind == ARCHIVE:
                 _extract_member(local, name, origin, path)
             else:

@@ -135,6 +135,8 @@ def _name_for_dataset(question: SourceQuestion, corpus: Corpus) -> SourceQuestio
         question["source"] = question["source"] | {"db_id": db_id}
     if corpus.id_prefix:
         question["id_prefix"] = corpus.id_prefix
+    if corpus.now is not None:
+        question["now"] = corpus.now
     return question
 
 

@@ -15,6 +15,7 @@ class SourceQuestion(TypedDict):
     other_sql: further right queries.
     evidence: there if the corpus has some.
     id_prefix: what its ids begin with, if its corpus asks the databases of another one.
+    now: what the clock says in queries on its database, if its corpus says so.
     """
 
     question_text: str
@@ -25,6 +26,7 @@ class SourceQuestion(TypedDict):
     other_sql: NotRequired[list[str]]
     evidence: NotRequired[str]
     id_prefix: NotRequired[str]
+    now: NotRequired[str]
 
 
 class SplitQuestion(SourceQuestion):

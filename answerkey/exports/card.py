@@ -18,7 +18,14 @@ import yaml
 from jinja2 import Template
 
 from answerkey.dataset import MAX_TABLE_BYTES, LeftOut
-from answerkey.exports.huggingface import CHAT, COLUMNS, PACKED_COLUMNS, TEXT, TEXTS, PackedFiles
+from answerkey.exports.huggingface import (
+    CHAT,
+    PACKED_COLUMNS,
+    TEXT,
+    TEXTS,
+    PackedFiles,
+    list_columns,
+)
 from answerkey.exports.row_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
 from answerkey.sections.corpora import DATABASE
@@ -50,6 +57,7 @@ class CardFacts:
 
     files: those that exist, by split; packed: the databases, and those of test suites.
     bar: how many questions to train on a reward should not read, and a fine-tuning on gold SQL.
+    has_clock: whether the corpus of any question has one.
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -62,6 +70,7 @@ class CardFacts:
     repo_id: str
     version: str
     date_published: str
+    has_clock: bool = False
 
     @property
     def size(self) -> int:
@@ -100,9 +109,10 @@ class CardFacts:
     @property
     def columns(self) -> dict[str, tuple[str, str]]:
         """The columns of a table of questions: types, and what they hold."""
+        columns = list_columns(has_clock=self.has_clock)
         if self.may_cross:
-            return COLUMNS | {"split": (TEXT, "train or eval; a database may be in both")}
-        return COLUMNS
+            columns |= {"split": (TEXT, "train or eval; a database may be in both")}
+        return columns
 
     @property
     def bibtex(self) -> str:
@@ -136,7 +146,7 @@ def make_card(facts: CardFacts, template: Template) -> str:
 
 def make_front_matter(facts: CardFacts) -> str:
     """The YAML. A table without rows is left out: load_dataset fails on one."""
-    configs = {QUESTIONS: (COLUMNS, facts.files)} if facts.files else {}
+    configs = {QUESTIONS: (facts.columns, facts.files)} if facts.files else {}
     configs |= {
         kind: (PACKED_COLUMNS[kind], {"files": packed.written})
         for kind, packed in facts.packed.items()

@@ -8,12 +8,26 @@ from answerkey.exports.prompts import KNOWN
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
-# What is known of a question: `PromptExample.facts`. The last of it are JSON text, or null.
+# What is known of a question: `PromptExample.facts`. `accepted_rows`, `other_answers` and
+# `test_suite` are JSON text, or null.
 FACTS = {
     **dict.fromkeys(KNOWN, TEXT),
     "order_matters": pa.bool_(),
     "max_steps": pa.int64(),
     "rule": TEXT,
-    **dict.fromkeys(("accepted_rows", "other_answers", "test_suite", "database_sha256"), TEXT),
+    **dict.fromkeys(
+        ("accepted_rows", "other_answers", "test_suite", "database_sha256", "now"), TEXT
+    ),
 }
 EXTRA_INFO = pa.struct({"split": TEXT, "index": pa.int64(), **FACTS})
+
+
+def drop_clock(schema: pa.Schema) -> pa.Schema:
+    """The types of columns without `now`, for questions of which none has a clock."""
+    fields = []
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            field = field.with_type(pa.struct([own for own in field.type if own.name != "now"]))
+        if field.name != "now":
+            fields.append(field)
+    return pa.schema(fields)

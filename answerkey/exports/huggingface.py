@@ -18,7 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from answerkey.base.records import SPLITS, read_database_hashes, read_json, read_jsonl
-from answerkey.dataset import RISK_MEANINGS, SUITES, Question, list_reward_terms, read_product
+from answerkey.dataset import (
+    RISK_MEANINGS,
+    SUITES,
+    Question,
+    has_clock,
+    list_reward_terms,
+    read_product,
+)
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
 from answerkey.exports.row_files import Table, WrittenFile, write_files
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
@@ -73,6 +80,8 @@ COLUMNS = {
     "prompt": (CHAT, "what a policy is asked: a chat of one message, schema and all"),
     "completion": (CHAT, "the gold query as an answer to it"),
 }
+# There only if the corpus of a question has a clock.
+_CLOCK = {"now": (TEXT, "what the clock says in queries of it, a date or a time in UTC; or null")}
 DATABASES, TEST_SUITES = "databases", "test_suites"
 _NAME = {"database_name": (TEXT, "the database of the questions")}
 _SCHEMA = {
@@ -86,6 +95,11 @@ _FILE = {
     "content": (BINARY, "the SQLite file; null where it is not in this dataset"),
 }
 PACKED_COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAME, **_FILE}}
+
+
+def list_columns(*, has_clock: bool) -> dict[str, tuple[str, str]]:
+    """The columns of questions, of which some may have a clock."""
+    return COLUMNS | (_CLOCK if has_clock else {})
 
 
 def make_schema(columns: Mapping[str, tuple[str, str]]) -> pa.Schema:
@@ -123,7 +137,8 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
     Raises:
         FileNotFoundError, InputError: as `read_product`.
     """
-    table = Table(make_schema(COLUMNS), make_hub_row)
+    columns = list_columns(has_clock=has_clock(product))
+    table = Table(make_schema(columns), make_hub_row)
     written = {}
     for split in SPLITS:
         examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")

@@ -379,6 +379,7 @@ def make_prompt_examples(
                 "named_values": texts.name_values(asked, most=named_values),
                 "question_text": question.question_text,
                 "evidence": question.evidence,
+                "now": question.now,
             }
             try:
                 prompt = template.render(facts)

@@ -59,8 +59,7 @@ CREATE TABLE excluded (
     sql_risk REAL
 );
 """
-_INSERT_QUESTION = f"INSERT INTO questions VALUES ({', '.join('?' * 21)})"
-_INSERT_EXCLUDED = f"INSERT INTO excluded VALUES ({', '.join('?' * 10)})"
+_ADD_CLOCK = "ALTER TABLE questions ADD COLUMN now TEXT"  # if the corpus of a question has one
 _INDEXES = """
 CREATE INDEX questions_database_name ON questions (database_name);
 CREATE VIRTUAL TABLE questions_fts USING fts5 (
@@ -100,10 +99,11 @@ _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
 def _make_question_row(example: PromptExample) -> tuple[Any, ...]:
     question = example.question
+    terms = [value for name, value in example.reward_terms.items() if name != "now"]
     return (
         *(getattr(question, name) for name in _OF_QUESTION),
         example.ground_truth,
-        *example.reward_terms.values(),
+        *terms,
         encode_json(question.tables_involved).decode(),
         _list_codes(question.flags),
         question.answer_risk,
@@ -123,18 +123,27 @@ def _list_codes(flags: list[dict[str, Any]]) -> str:
 
 @contextmanager
 def write_questions_db(
-    path: Path, excluded: Iterable[dict[str, Any]]
+    path: Path, excluded: Iterable[dict[str, Any]], *, has_clock: bool = False
 ) -> Iterator[Callable[[PromptExample], object]]:
     """A function that adds a question; the file takes the place of `path` when the block ends."""
+
+    def insert(table: str, row: tuple[Any, ...]) -> None:
+        connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+
+    def add_question(example: PromptExample) -> None:
+        clock = (example.question.now,) if has_clock else ()
+        insert("questions", _make_question_row(example) + clock)
+
     with replace_file(path) as file:
         with closing(sqlite3.connect(file.name)) as connection:
             connection.execute("PRAGMA journal_mode = OFF")  # what is cut short is thrown away
             connection.executescript(_LAYOUT)
+            if has_clock:
+                connection.execute(_ADD_CLOCK)
             with connection:
-                yield lambda example: connection.execute(
-                    _INSERT_QUESTION, _make_question_row(example)
-                )
-                connection.executemany(_INSERT_EXCLUDED, map(_make_excluded_row, excluded))
+                yield add_question
+                for record in excluded:
+                    insert("excluded", _make_excluded_row(record))
             connection.executescript(_INDEXES)
             connection.execute("VACUUM")
         with open(file.name, "r+b") as written:

@@ -29,8 +29,8 @@ import pyarrow as pa
 from jinja2 import Template
 
 from answerkey.base.records import SPLITS, TRAIN, replace_folder
-from answerkey.dataset import is_above, is_below, read_product
-from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT
+from answerkey.dataset import has_clock, is_above, is_below, read_product
+from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT, drop_clock
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
 from answerkey.exports.row_files import Format, Lines, Table, write_files
 
@@ -134,7 +134,8 @@ def write_formats(
     min_mutation_score: a question to train on that is below stays out of what rewards read.
     max_sql_risk: one that is above stays out of what has gold SQL as its completion.
 
-    Each format has a folder, with or without files, since DVC expects it.
+    Each format has a folder, with or without files, since DVC expects it. A table has the column
+    `now` only if the corpus of some question has a clock.
 
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
@@ -151,6 +152,13 @@ def write_formats(
     formats = {
         name: replace(format_, takes=partial(takes, name)) for name, format_ in FORMATS.items()
     }
+    if not has_clock(product):
+        formats = {
+            name: replace(format_, schema=drop_clock(format_.schema))
+            if isinstance(format_, Table)
+            else format_
+            for name, format_ in formats.items()
+        }
     counts = {}
     with ExitStack() as stack:
         tops = {name: stack.enter_context(replace_folder(exports / name)) for name in FOLDERS}

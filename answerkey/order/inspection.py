@@ -39,11 +39,17 @@ class ReorderedCopy(contextlib.ExitStack):
     """
 
     def __init__(
-        self, path: Path, limits: Limits | None = None, *, folder: Path | None = None
+        self,
+        path: Path,
+        limits: Limits | None = None,
+        *,
+        now: str | None = None,
+        folder: Path | None = None,
     ) -> None:
         super().__init__()
         self._path = path
         self._limits = limits
+        self._now = now
         self._parent = folder
         self._database: GuardedDatabase | None = None
         self._has_views_of_storage = False
@@ -63,7 +69,9 @@ class ReorderedCopy(contextlib.ExitStack):
             views = _copy_tables(self._path, target)
             _make_views(target, views)
             self._has_views_of_storage = any(map(_NAMES_STORAGE.search, views))
-            self._database = self.enter_context(GuardedDatabase(target, self._limits))
+            self._database = self.enter_context(
+                GuardedDatabase(target, self._limits, now=self._now)
+            )
         return None if self._has_views_of_storage else self._database
 
 

@@ -61,7 +61,8 @@ QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
 _TOO_DEEP = "nested too deeply to be audited"
 
 Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
-Context = tuple[Schema, Limits, Thresholds, dict[str, str]]  # the last: what columns mean
+# The last: what columns mean, and what the clock says.
+Context = tuple[Schema, Limits, Thresholds, dict[str, str], str | None]
 
 
 class QueryAudit(NamedTuple):
@@ -174,9 +175,12 @@ def give_up(why: str) -> QueryAudit:
 def audit_task(task: QueryTask[Query, Context]) -> list[AuditReport]:
     """One report a query. Gold SQL that stands beside itself, for other questions, is looked at
     once."""
-    schema, limits, thresholds, meanings = task.context
+    schema, limits, thresholds, meanings, now = task.context
     path = local_path(task.find_executed())
-    with GuardedDatabase(path, limits) as database, ReorderedCopy(path, limits) as copy:
+    with (
+        GuardedDatabase(path, limits, now=now) as database,
+        ReorderedCopy(path, limits, now=now) as copy,
+    ):
 
         @lru_cache(maxsize=1)
         def audit(gold_sql: str, answer: str) -> QueryAudit:

@@ -19,6 +19,7 @@ from answerkey.base.kinds import (
     one_of,
     text,
 )
+from answerkey.sqlite.clock import EXPECTED_INSTANT, read_instant
 from answerkey.sqlite.files import check_db_ids, find_inside
 
 ALL = "all"  # db_list: every database that has questions
@@ -77,6 +78,7 @@ Prefix = Annotated[
     str, text("letters, digits, _ and -, such as 'bird_'", pattern=r"^[A-Za-z0-9_-]+\Z")
 ]
 Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+\Z")]
+Instant = Annotated[str, Kind(EXPECTED_INSTANT, lambda _: True, finish=read_instant)]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
 PartShare = Annotated[
     float, Kind("a share between 0 and 1", lambda value: type(value) is float and 0 < value < 1)
@@ -175,6 +177,8 @@ class _Entry:
     citation: BibTeX, for the dataset card.
     corrections: the name of a file in data/corrections.
     split: null: as the files of questions say, and no database is in both.
+    now: what the clock says in all queries on its databases; null: queries that read it are left
+        out.
     """
 
     origin: Annotated[str, one_of(ORIGINS)]
@@ -187,10 +191,16 @@ class _Entry:
     citation: Text | None = None
     corrections: Corrections | None = None
     split: SplitRule | None = None
+    now: Instant | None = None
 
     def _check_owner(self, databases: Any) -> None:
         if databases is not None and self.databases_of is not None:
             raise ValueError("has databases and databases_of: expected one of them")
+        if self.now is not None and self.databases_of is not None:
+            raise ValueError(
+                f"has now and databases_of: expected now in the entry {self.databases_of}, for all"
+                " queries on its databases"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -427,6 +427,7 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
         "hardness": question.hardness,
         "features": question.features,
         "evidence": question.evidence,
+        **({"now": question.now} if question.now else {}),
         "source": question.source,
         "database_sha256": question.database_sha256,
     }
@@ -448,4 +449,5 @@ def _make_exclusion(question: Question, policies: Mapping[str, Policy], why: Why
         "question_text": question.question_text,
         "gold_sql": question.gold_sql,
         **{field: getattr(question, field) for field in more},
+        **({"now": question.now} if more and question.now else {}),
     }

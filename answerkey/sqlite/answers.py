@@ -272,7 +272,11 @@ def are_close(left: Floats, right: Floats, rel_tol: float, abs_tol: float) -> bo
 
 
 def compute_gold_answer(
-    gold_sql: str, db_path: str | os.PathLike[str], *, limits: Limits | None = None
+    gold_sql: str,
+    db_path: str | os.PathLike[str],
+    *,
+    limits: Limits | None = None,
+    now: str | None = None,
 ) -> Any:
     """Return the answer of gold SQL on its database, as a JSON value.
 
@@ -281,11 +285,13 @@ def compute_gold_answer(
 
     A scalar for 1 x 1 (None for NULL), a list for n x 1, a list of rows for n x m, [] for no row.
 
+    now: what the clock says, such as '2025-01-30'; None: a query that reads it is refused.
+
     Raises:
         QueryError: a sqlite3.OperationalError with `reason` and `detail`.
         FileNotFoundError: there is no database at db_path.
     """
-    with GuardedDatabase(Path(db_path), limits) as database:
+    with GuardedDatabase(Path(db_path), limits, now=now) as database:
         return shape_answer(database.execute(gold_sql))
 
 

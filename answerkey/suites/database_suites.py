@@ -35,12 +35,13 @@ _LOG = logging.getLogger(STAGE)
 
 
 class SuiteTask(NamedTuple):
-    """A database with its questions, and its schema as it is recorded."""
+    """A database with its questions, its schema as it is recorded, and what the clock says."""
 
     name: str
     database: Database
     tables: list[Any]
     questions: list[SuiteQuestion]
+    now: str | None = None
 
 
 def run_suites(
@@ -68,7 +69,8 @@ def run_suites(
 
     def list_stale() -> Iterator[SuiteTask]:
         for task in tasks:
-            key = hash_value([*made_by, task.database.sha256, task.tables, task.questions])
+            made_from = [task.database.sha256, task.tables, task.questions]
+            key = hash_value([*made_by, *made_from, *([task.now] if task.now else [])])
             keys[task.name] = key
             if not (shards.is_fresh(task.name, key) and _is_whole(shards, folder, task.name)):
                 yield task
@@ -99,7 +101,7 @@ def run_suites(
 def make_task_suites(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites:
     """The suites of the questions of a database, wherever its file lies."""
     path, schema = local_path(task.database), decode_schema(task.tables)
-    return make_suites(path, schema, task.questions, settings=settings, limits=limits)
+    return make_suites(path, schema, task.questions, settings=settings, limits=limits, now=task.now)
 
 
 def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:

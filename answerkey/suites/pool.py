@@ -17,6 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from sqlglot import exp
+
 from answerkey.base.errors import InputError
 from answerkey.base.records import hash_value
 from answerkey.sections.generate_test_suites import SuiteSettings
@@ -46,6 +48,7 @@ from answerkey.variants.constants import (
     Conditions,
     Rowids,
     Spelling,
+    fold_dates,
     list_conditions,
     list_constants,
     list_witnesses,
@@ -104,6 +107,7 @@ def make_suites(
     *,
     settings: SuiteSettings,
     limits: Limits,
+    now: str | None = None,
 ) -> DatabaseSuites:
     """The suites of the questions of a database: the same for the same input, on any machine.
 
@@ -112,11 +116,13 @@ def make_suites(
     """
     if not questions:
         return DatabaseSuites([], [])
-    with GuardedDatabase(path, limits) as database:
+    with GuardedDatabase(path, limits, now=now) as database:
         real = Executions(database)
         trials = read_questions(questions, real, schema, max_neighbors=settings.max_neighbors)
         with tempfile.TemporaryDirectory() as folder:
-            pool = _Pool(Path(folder), schema, settings, limits)
+            pool = _Pool(Path(folder), schema, settings, limits, now)
+            if now is not None:
+                pool.fold_dates(real, trials)
             problem = None
             try:
                 rows = read_rows(path, seed=settings.seed)
@@ -133,13 +139,30 @@ class _Pool:
     """Variants in files, by their numbers."""
 
     def __init__(
-        self, folder: Path, schema: Schema, settings: SuiteSettings, limits: Limits
+        self,
+        folder: Path,
+        schema: Schema,
+        settings: SuiteSettings,
+        limits: Limits,
+        now: str | None,
     ) -> None:
         self._folder = folder
         self._schema = schema
         self._settings = settings
         self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
+        self._now = now
+        self._dated: dict[int, exp.Expr] = {}  # of each query, by its id
         self._conditions: dict[int, list[Conditions]] = {}  # of each query, by its tree
+
+    def fold_dates(self, real: Executions, trials: list[Trial]) -> None:
+        """Read the constants of queries as they are at the instant of the corpus."""
+        for query in {id(trial.query): trial.query for trial in trials}.values():
+            self._dated[id(query)] = fold_dates(query.tree, real.find_rows)
+
+    def _list_trees(self, trials: list[Trial]) -> list[exp.Expr]:
+        """The queries of some questions, each once, as their constants are read."""
+        trees = {id(trial.query): trial.query.tree for trial in trials}
+        return [self._dated.get(key, tree) for key, tree in trees.items()]
 
     def _path(self, number: int, storage: int = 0) -> Path:
         return self._folder / f"{number}.{storage}.sqlite"
@@ -149,7 +172,7 @@ class _Pool:
         of the variants is made for the neighbors that are still alive then, and for those that live
         on the suites that would be chosen."""
         settings, spelling = self._settings, Spelling(rows)
-        trees = {id(trial.query): trial.query.tree for trial in trials}.values()
+        trees = self._list_trees(trials)
         compared = {
             constant: None
             for scopes in (Scopes(tree, self._schema) for tree in trees)
@@ -195,7 +218,7 @@ class _Pool:
             return
         witnesses: dict[Conditions, None] = {}
         wanted: Rowids = {}
-        for tree in {id(trial.query): trial.query.tree for trial in last}.values():
+        for tree in self._list_trees(last):
             conditions, rowids = list_witnesses(
                 Scopes(tree, self._schema),
                 tables,
@@ -236,7 +259,7 @@ class _Pool:
         for recipe, operators in _NEAR_MISSES.items():
             missed = [trial for trial in trials if trial.misses(operators)]
             conditions: dict[Conditions, None] = {}
-            for tree in {id(trial.query): trial.query.tree for trial in missed}.values():
+            for tree in self._list_trees(missed):
                 scopes = Scopes(tree, self._schema)
                 conditions.update(dict.fromkeys(list_conditions(scopes, rows.tables, spelling)))
             constants = {
@@ -266,7 +289,7 @@ class _Pool:
         """Those of each query of which a neighbor is still alive; while answers by heart or guarded
         neighbors are, of their queries alone, unless it is for all."""
         alive = {
-            id(trial.query): (trial.query.tree, bool(lives & trial.list_by_heart()))
+            id(trial.query): (self._list_trees([trial])[0], bool(lives & trial.list_by_heart()))
             for trial in trials
             if (lives := (trial.list_alive() | trial.guarded) - trial.list_told())
         }
@@ -287,7 +310,7 @@ class _Pool:
             for storage, stored in enumerate((variant, variant.with_rows(turned))):
                 path = self._path(number, storage)
                 path.write_bytes(serialize_rows(stored))
-                database = GuardedDatabase(path, self._limits)
+                database = GuardedDatabase(path, self._limits, now=self._now)
                 storages.append(Executions(stack.enter_context(database)))
             self._ask(number, storages, trials)
         self._path(number, 1).unlink()
@@ -354,7 +377,9 @@ class _Pool:
     def _open_variants(self, trials: list[Trial], stack: ExitStack) -> dict[int, Executions]:
         return {
             number: Executions(
-                stack.enter_context(GuardedDatabase(self._path(number), self._limits))
+                stack.enter_context(
+                    GuardedDatabase(self._path(number), self._limits, now=self._now)
+                )
             )
             for number in sorted({number for trial in trials for number in trial.kills})
         }

@@ -87,9 +87,9 @@ def validate_dataset(
     of the dataset are easy, 40% medium and 20% hard, within two points.
 
     A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
-    the records of its sidecars by question_id: `audit` has the order of answers, the corpora and
-    what these say of difficulty, `pass_rates` the rollouts; and the corpora that let databases be
-    in both splits are `crossing`.
+    the records of its sidecars by question_id: `audit` has the order of answers, the clock, the
+    corpora and what these say of difficulty, `pass_rates` the rollouts; and the corpora that let
+    databases be in both splits are `crossing`.
 
     Raises:
         sqlite3.Error: if a file is no database, or a corrupt one.
@@ -117,7 +117,8 @@ def validate_dataset(
                 " the questions"
             )
             continue
-        with derive_facts(path, limits=limits) as look_up:
+        now = _find_clock(audit, asked)
+        with derive_facts(path, limits=limits, now=now) as look_up:
             for question in asked:
                 question_id = question["question_id"]
                 try:
@@ -132,6 +133,12 @@ def validate_dataset(
                 mistakes = _check_facts(question, facts, difficulty)
                 errors += [f"{question_id}: {error}" for error in mistakes]
     return errors
+
+
+def _find_clock(audit: Mapping[str, Record], questions: Iterable[Record]) -> str | None:
+    """What the clock says in queries of one database, which is the same for all."""
+    records = (audit.get(question["question_id"], {}) for question in questions)
+    return next((record["now"] for record in records if record.get("now")), None)
 
 
 def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[str]:
@@ -161,7 +168,7 @@ def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[st
 
 @contextlib.contextmanager
 def derive_facts(
-    path: str | os.PathLike[str], *, limits: Limits | None = None
+    path: str | os.PathLike[str], *, limits: Limits | None = None, now: str | None = None
 ) -> Iterator[Callable[[str], Facts]]:
     """A function that executes and parses gold SQL on a database, and gives its facts.
 
@@ -171,7 +178,7 @@ def derive_facts(
     """
     with contextlib.closing(open_database(Path(path))) as connection:
         schema = read_schema(connection)
-    with GuardedDatabase(Path(path), limits) as database:
+    with GuardedDatabase(Path(path), limits, now=now) as database:
 
         def look_up(gold_sql: str) -> Facts:
             try:
@@ -287,7 +294,8 @@ def check_answers(
     for path, of_path in sorted(claims.items()):
         if not path.is_file():
             continue
-        with GuardedDatabase(path, limits) as database:
+        now = _find_clock(audit, (known[question_id] for question_id, *_ in of_path))
+        with GuardedDatabase(path, limits, now=now) as database:
             for question_id, sql, claimed, order in of_path:
                 try:
                     answer = shape_answer(database.execute(sql))

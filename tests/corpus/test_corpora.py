@@ -153,3 +153,50 @@ def test_corpus_that_neither_git_nor_dvc_knows_is_told(here, ignored, in_dvc, lo
     assert told == ([f"warning: git ignores {', '.join(loose)}"] if loose else [])
     elsewhere = make_entry(here.parent / "elsewhere")
     assert list_unshared(parse_corpora("far", {"far": elsewhere})) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "now"),
+    [
+        ('"2025-01-30"', "2025-01-30"),
+        ("2025-01-30", "2025-01-30"),  # which YAML takes for a date
+        ("2025-01-30 09:30:00", "2025-01-30 09:30:00"),  # and this for a time
+        ("2025-01-30T10:30:00+01:00", "2025-01-30 09:30:00"),
+        ("'2025-01-30T10:30+01:00'", "2025-01-30 09:30:00"),
+        ("null", None),
+    ],
+)
+def test_clock_of_a_corpus_is_that_of_all_that_ask_its_databases(tmp_path, written, now):
+    path = tmp_path / "params.yaml"
+    write_params(
+        path,
+        corpora={
+            "sample": make_entry("data/sample", now="NOW"),
+            "others": make_entry("data/others", databases_of="sample", prefix="o_"),
+            "plain": make_entry("data/plain", prefix="p_"),
+        },
+    )
+    path.write_text(path.read_text(encoding="utf-8").replace("NOW", written), encoding="utf-8")
+    entries = read_params(path).corpora
+    clocks = [corpus.now for corpus in parse_corpora(["sample", "others", "plain"], entries)]
+    assert clocks == [now, now, None]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"now": "today"},
+            "corpora.b.now: expected a date, or a time in UTC, such as '2025-01-30'",
+        ),
+        ({"now": 20250130}, "'2025-01-30T10:30:00.01:00', found 20250130"),
+        ({"now": "2025-02-30"}, "found '2025-02-30'"),
+        (
+            {"now": "2025-01-30", "databases_of": "a"},
+            "corpora.b: has now and databases_of: expected now in the entry a,",
+        ),
+    ],
+)
+def test_clock_that_cannot_be_meant_is_refused_with_what_was_expected(changes, words):
+    with pytest.raises(InputError, match=words):
+        check_corpora({"a": make_entry("a"), "b": make_entry("b", **changes)})

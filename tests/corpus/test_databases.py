@@ -464,6 +464,24 @@ def test_value_of_chance_or_of_the_moment_is_refused(tmp_path, text, expression)
 
 
 @pytest.mark.parametrize(
+    "expression", [each for each in CHANGING if "random" not in each and "version" not in each]
+)
+def test_value_of_the_moment_is_that_of_the_clock_of_the_corpus(tmp_path, expression) -> None:
+    text = f"CREATE TABLE t (a, b DEFAULT ({expression})); INSERT INTO t (a) VALUES (CURRENT_DATE);"
+    path = write(tmp_path, text)
+    content = build_database(path, now="2025-01-30")
+    assert content == build_database(path, now="2025-01-30")
+    assert content != build_database(path, now="2025-01-31")
+    (tmp_path / "built.sqlite").write_bytes(content)
+    ((day, other),) = read(tmp_path / "built.sqlite", "SELECT a, substr(b, 1, 4) FROM t")
+    assert day == "2025-01-30"
+    assert other in ("2025", "2020")
+    chance = write(tmp_path, f"{text} INSERT INTO t VALUES (1, random());")
+    with pytest.raises(InputError, match="not authorized to use function: random"):
+        build_database(chance, now="2025-01-30")
+
+
+@pytest.mark.parametrize(
     ("text", "sql", "rows"),
     [
         (

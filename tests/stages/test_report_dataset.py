@@ -39,7 +39,7 @@ REASONS = {"boolean_answer", "empty_answer", "sql_error", "tie_at_limit", "undec
 def test_every_reason_and_flag_is_explained_in_a_short_sentence_and_nothing_else_is():
     assert set(EXPLANATIONS) == {*Reason, *FLAGS}
     for explanation in EXPLANATIONS.values():
-        assert re.fullmatch(r"[A-Z][^.]+\.", explanation)
+        assert re.fullmatch(r"[A-Z]([^.]|\.(?=\w))+\.", explanation)
         assert len(explanation) < 110
 
 
