@@ -62,15 +62,16 @@ def look_around(pool: RewardPool) -> Solver:
     """Gives the model run_sql, for the database of its question."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        state.tools = [run_sql(pool, state.metadata["database_name"])]
+        terms = state.metadata
+        state.tools = [run_sql(pool, terms["database_name"], terms.get("now"))]
         return state
 
     return solve
 
 
 @tool
-def run_sql(pool: RewardPool, database_name: str) -> Tool:
-    """Runs a query on a database, which it cannot change."""
+def run_sql(pool: RewardPool, database_name: str, now: str | None = None) -> Tool:
+    """Runs a query on a database, which it cannot change, at the instant of its question."""
 
     async def execute(sql: str) -> str:
         """Run a query on the database of the question, which it cannot change. Gives the first rows
@@ -79,7 +80,7 @@ def run_sql(pool: RewardPool, database_name: str) -> Tool:
         Args:
             sql: A query of SQLite.
         """
-        return await asyncio.to_thread(run_query, pool, sql, database_name)
+        return await asyncio.to_thread(run_query, pool, sql, database_name, now)
 
     return execute
 

@@ -34,9 +34,10 @@ class ServerConfig(BaseResourcesServerConfig):
 
 
 class SeedRequest(BaseSeedSessionRequest):
-    """A line as a session begins: which database is meant."""
+    """A line as a session begins: which database is meant, and what its clock says."""
 
     database_name: str
+    now: str | None = None
 
 
 class SqlRequest(BaseModel):
@@ -58,10 +59,10 @@ class VerifyResponse(BaseVerifyResponse):
 
 
 class AnswerkeyServer(SimpleResourcesServer):
-    """The tool and the reward; databases: those of the sessions that play."""
+    """The tool and the reward; databases: those of the sessions that play, with their clocks."""
 
     config: ServerConfig
-    databases: dict[str, str] = Field(default_factory=dict)
+    databases: dict[str, tuple[str, str | None]] = Field(default_factory=dict)
 
     def model_post_init(self, context: Any) -> None:
         super().model_post_init(context)
@@ -73,12 +74,12 @@ class AnswerkeyServer(SimpleResourcesServer):
         return app
 
     async def seed_session(self, request: Request, body: SeedRequest) -> BaseSeedSessionResponse:
-        self.databases[request.session[SESSION_ID_KEY]] = body.database_name
+        self.databases[request.session[SESSION_ID_KEY]] = (body.database_name, body.now)
         return BaseSeedSessionResponse()
 
     async def run_sql(self, request: Request, body: SqlRequest) -> str:
-        name = self.databases[request.session[SESSION_ID_KEY]]
-        return await asyncio.to_thread(run_sql, self._pool, body.sql, name)
+        name, now = self.databases[request.session[SESSION_ID_KEY]]
+        return await asyncio.to_thread(run_sql, self._pool, body.sql, name, now)
 
     async def verify(self, request: Request, body: VerifyRequest) -> VerifyResponse:
         self.databases.pop(request.session[SESSION_ID_KEY], None)

@@ -20,18 +20,32 @@ import os
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from uuid import uuid4
 
 from fastapi import FastAPI, HTTPException
 from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
-from pydantic import BaseModel, Json, JsonValue, NonNegativeInt, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Json,
+    JsonValue,
+    NonNegativeInt,
+    ValidationError,
+)
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from answerkey.base.log import spell_count
 from answerkey.dataset import Question
-from answerkey.environments.questions import explain_query, list_terms, load_questions, run_sql
+from answerkey.environments.questions import (
+    explain_query,
+    list_terms,
+    load_questions,
+    run_sql,
+    tell_clock,
+)
 from answerkey.reward import Options, RewardPool
+from answerkey.sqlite.clock import read_instant
 
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # open at once; of those that nobody plays, the oldest is given up
@@ -72,6 +86,8 @@ class Line(BaseModel):
     other_answers: Json[list[OtherAnswer]] | None = None
     test_suite: Json[list[SuiteDatabase]] | None = None
     database_sha256: str | None = None
+    # Readers of JSON make a time of its text.
+    now: Annotated[str, BeforeValidator(read_instant)] | None = None
 
 
 @dataclass(slots=True)
@@ -193,7 +209,8 @@ class TextToSql(Environment):
         """
         state = State(episode_id=episode_id or uuid4().hex)
         if "gold_answer" in columns:
-            self._check(columns)
+            now = self._check(columns).now
+            columns, clock = {**columns, "now": now}, tell_clock(now)
             kept = {name: columns[name] for name in Line.model_fields if name in columns}
             episode = Episode(state, line=json.dumps(kept).encode())
             if len(episode.line) > MAX_BODY_BYTES:
@@ -205,17 +222,19 @@ class TextToSql(Environment):
             if not isinstance(name, str) or name not in self._questions:
                 raise HTTPException(422, f"No question {name}: expected a line of the export")
             episode = Episode(state, columns=self._questions[name])
-            columns = self._questions[name]
+            columns, clock = self._questions[name], ""  # of which the prompt tells
         self._end()
         self._episodes.open(episode)
         self._episode = episode
         texts = columns["question_text"], columns.get("evidence")
-        return Result(text="\nEvidence: ".join(filter(None, texts)), episode_id=state.episode_id)
+        text = "\n".join(filter(None, ["\nEvidence: ".join(filter(None, texts)), clock]))
+        return Result(text=text, episode_id=state.episode_id)
 
-    def _check(self, columns: Columns) -> None:
+    def _check(self, columns: Columns) -> Line:
         try:
-            Line.model_validate(columns)
+            line = Line.model_validate(columns)
             explain_query(self._pool, "SELECT 0", columns)
+            return line
         except ValidationError as error:
             words = "; ".join(
                 f"{'.'.join(map(str, mistake['loc']))}: {mistake['msg']}"
@@ -238,7 +257,8 @@ class TextToSql(Environment):
         columns, state = self._episode.read_columns(), self._episode.state
         state.step_count += 1
         try:
-            text = run_sql(self._pool, action.sql, columns["database_name"])
+            name, now = columns["database_name"], columns.get("now")
+            text = run_sql(self._pool, action.sql, name, now)
             if not action.is_answer:
                 return Result(text=text, episode_id=state.episode_id)
             explanation = explain_query(self._pool, action.sql, columns)

@@ -89,17 +89,31 @@ def find_tag(reply: str, tag: str) -> str | None:
     return content.strip() if opened and closed else None
 
 
-def run_sql(pool: RewardPool, sql: str, database_name: str) -> str:
+def tell_clock(now: str | None) -> str:
+    """The words of a question without a prompt, which would tell it.
+
+    >>> tell_clock("2025-01-30"), tell_clock("2025-01-30 09:30:00"), tell_clock(None)
+    ('The current date is 2025-01-30.', 'The current date is 2025-01-30 09:30:00 (UTC).', '')
+    """
+    if now is None:
+        return ""
+    return f"The current date is {now}{' (UTC)' if len(now) > len('2025-01-30') else ''}."
+
+
+def run_sql(pool: RewardPool, sql: str, database_name: str, now: str | None = None) -> str:
     """Return the first rows of a query as JSON, or in SQLite's words why it has none.
 
     >>> run_sql(pool, "SELECT nam FROM ship", "fleet")                      # doctest: +SKIP
     'sql_error: no such column: nam'
 
-    It reads alone: what would change the database is refused. Raises as `answerkey.reward.execute`.
+    It reads alone: what would change the database is refused. now: what the clock says to it, the
+    term of the question. Raises as `answerkey.reward.execute`.
     """
-    rows = pool.execute(sql, database_name)
+    rows = pool.execute(sql, database_name, now=now)
     if rows is None:
-        failed = pool.explain_score(sql, None, database_name=database_name, order_matters=False)
+        failed = pool.explain_score(
+            sql, None, database_name=database_name, order_matters=False, now=now
+        )
         return f"{failed.reason}: {failed.detail}"
     shown = json.dumps(rows[:_SHOWN_ROWS], ensure_ascii=False)
     if len(shown) > _SHOWN_CHARACTERS:

@@ -57,7 +57,8 @@ class AnswerkeyEnvironment(BaseTextEnv):
         self.turns += 1
         solution, query = find_tag(action, "solution"), find_tag(action, "sql")
         if self.turns < self.max_turns and solution is None and query is not None:
-            rows = run_sql(self.pool, query, self.columns["database_name"])
+            name, now = self.columns["database_name"], self.columns.get("now")
+            rows = run_sql(self.pool, query, name, now)
             left = f"<reminder>{self.max_turns - self.turns} turns left.</reminder>"
             content = f"<observation>{rows}\n{left}</observation>"
             shown = [{"role": "user", "content": content}]

@@ -43,6 +43,11 @@ _OF_REWARD = (
     "scoring",
     "sqlite",
 )
+# The agent may try queries by programs that know another time.
+_CLOCK = (
+    "Where your query is scored, `'now'` and `CURRENT_DATE` mean {now} (UTC), whatever the clock\n"
+    "of this container says.\n"
+)
 _TOOL = {
     "type": "function",
     "name": "run_sql",
@@ -106,7 +111,8 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
     config.write_text(text, encoding="utf-8")
     instruction = folder / "instruction.md"
     after = instruction.read_text(encoding="utf-8")
-    instruction.write_text(f"{question.prompt}{after}", encoding="utf-8")
+    clock = _CLOCK.format(now=question.now) if question.now else ""
+    instruction.write_text(f"{question.prompt}{after}{clock}", encoding="utf-8")
     (folder / "solution/gold.sql").write_bytes(question.gold_sql.encode())
     shutil.copy(files[real], folder / "environment/database.sqlite")
     for path, file in files.items():

@@ -41,10 +41,12 @@ class SqlEnvironment:
     def __init__(self, pool: RewardPool) -> None:
         self._pool = pool
         self._database_name = ""
+        self._now: str | None = None
 
-    def reset(self, *, database_name: str, **_: Any) -> str | None:
+    def reset(self, *, database_name: str, now: str | None = None, **_: Any) -> str | None:
         """Turn to the database of the next question. The prompt has its schema."""
         self._database_name = database_name
+        self._now = now
         return None
 
     def run_sql(self, sql: str) -> str:
@@ -54,7 +56,7 @@ class SqlEnvironment:
         Args:
             sql: A query of SQLite.
         """
-        return run_sql(self._pool, sql, self._database_name)
+        return run_sql(self._pool, sql, self._database_name, self._now)
 
 
 class AnswerEnvironment(SqlEnvironment):

@@ -47,6 +47,7 @@ class QuestionState(vf.State):
     """What the tool must know of the question that is asked."""
 
     database_name: str = ""
+    now: str | None = None
 
 
 class ToolConfig(vf.SharedToolsetConfig):
@@ -65,7 +66,8 @@ class SqlToolset(vf.Toolset[ToolConfig, QuestionState]):
         """Run a query on the database of the question, which it cannot change. Gives the first rows
         as JSON, or the error of SQLite."""
         pool = find_pool(self.config.options)
-        return await asyncio.to_thread(core.run_sql, pool, sql, self.state.database_name)
+        name, now = self.state.database_name, self.state.now
+        return await asyncio.to_thread(core.run_sql, pool, sql, name, now)
 
 
 class TextToSqlTask(vf.Task[QuestionData, QuestionState, RewardConfig]):
@@ -77,6 +79,7 @@ class TextToSqlTask(vf.Task[QuestionData, QuestionState, RewardConfig]):
 
     async def setup(self, trace: vf.Trace, runtime: vf.Runtime) -> None:
         trace.state.database_name = self.data.terms["database_name"]
+        trace.state.now = self.data.terms.get("now")
 
     @vf.reward
     async def is_right(self, trace: vf.Trace) -> float:

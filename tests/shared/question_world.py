@@ -25,8 +25,9 @@ QUERIES = (
     "SELECT name, length FROM ship WHERE weight > {least} ORDER BY length",
     "SELECT port.name, sum(weight) FROM ship JOIN port ON port.id = port_id"
     " WHERE weight > {least} GROUP BY port.name",
-    "SELECT max(length) FROM ship WHERE weight > {least}",
+    "SELECT max(length), date('now', '+1 day'), CURRENT_TIME FROM ship WHERE weight > {least}",
 )
+CLOCKS = ("2025-01-30", "2024-02-28 12:30:00")  # of every other question
 HOSTILE = (
     "DROP TABLE ship",
     "ATTACH DATABASE '/etc/passwd' AS other",
@@ -44,6 +45,7 @@ LOOKS = [
     ("SELECT name FROM ship ORDER BY name LIMIT 1", '[["Alda"]]'),
     ("SELECT wage FROM ship", "sql_error: no such column: wage"),
     ("DELETE FROM ship", "not_a_select"),
+    ("SELECT CURRENT_DATE BETWEEN '2024-02-28' AND '2025-01-30'", "[[1]]"),
 ]
 
 
@@ -69,10 +71,11 @@ class QuestionWorld:
     def _make_example(self, index: int, suite: Path) -> PromptExample:
         least = 10 * (index // len(QUERIES)) % 80
         sql = QUERIES[index % len(QUERIES)].format(least=least)
+        now = CLOCKS[index % 2]
         in_suite = {
             "path": "harbour/harbour.00.sqlite",
             "sha256": hash_file(suite),
-            "gold_answer": compute_gold_answer(sql, suite),
+            "gold_answer": compute_gold_answer(sql, suite, now=now),
             "order_matters": "ORDER BY" in sql,
             "accepted_rows": None,
         }
@@ -81,7 +84,7 @@ class QuestionWorld:
             question_text=f"Question {index}?",
             database_name="harbour",
             gold_sql=sql,
-            gold_answer=compute_gold_answer(sql, self.database),
+            gold_answer=compute_gold_answer(sql, self.database, now=now),
             answer_type="table",
             difficulty="easy",
             tables_involved=["ship"],
@@ -93,6 +96,7 @@ class QuestionWorld:
             source={"corpus": "world"},
             flags=[],
             database_sha256=hash_file(self.database),
+            now=now,
         )
         # A word that stands in no other prompt: the policy knows the question by it.
         prompt = f"Question number {index:03d}. Answer with SQL."
