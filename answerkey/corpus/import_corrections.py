@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +26,17 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
+from answerkey.base.paths import SCHEMAS
 from answerkey.base.records import list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SplitQuestion
+from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
 from answerkey.sections.whole_file import read_params
+from answerkey.sqlite.schema import SchemaFile
 from answerkey.sqlite.statement import trim_statement
 
 # The names that lists give to their fields; the first that a row has counts.
@@ -301,7 +305,10 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     download = params.download
     (entry,) = parse_corpora(corpus, entries)
     entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
-    questions = assign_splits(load_corpora([entry], limits=download).records)
+    records = load_corpora([entry], limits=download).records
+    rule = entries[corpus].split
+    rules = {} if rule is None else {corpus: rule}
+    questions = assign_splits(records, choose_splits(records, rules, partial(SchemaFile, SCHEMAS)))
     source = " ".join(f"{source} ({license})".split())  # it becomes a line of a comment
     index, others = _index_questions(questions), _read_others(entry, name)
     facts = {"corpus": corpus, "source": source, "date": day}

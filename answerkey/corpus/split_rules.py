@@ -78,12 +78,24 @@ def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) 
     known: dict[tuple[str, str], str] = {}
     names = []
     for question in questions:
-        database, gold_sql = question["database_name"], question["gold_sql"]
-        if (database, gold_sql) not in known:
+        gold_sql, text = _read_original(question)
+        key = database, _ = question["database_name"], gold_sql
+        if key not in known:
             if database not in schemas:
                 schemas[database] = schema_file[database]
             parsed = parse_query(gold_sql, schemas[database])
-            text = " ".join(gold_sql.split()) if "reason" in parsed else parsed["canonical_sql"]
-            known[database, gold_sql] = strip_constants(text)
-        names.append(known[database, gold_sql] or question["question_text"])
+            form = " ".join(gold_sql.split()) if "reason" in parsed else parsed["canonical_sql"]
+            known[key] = strip_constants(form)
+        names.append(known[key] or text)
     return names
+
+
+def _read_original(question: SourceQuestion) -> tuple[str, str]:
+    """Its query and its text as the corpus has them: a correction moves no question to the other
+    split, and so changes no id."""
+    note = question["source"].get("correction")
+    original = {} if note is None else note.get("original", {})
+    return (
+        original.get("gold_sql", question["gold_sql"]),
+        original.get("question_text", question["question_text"]),
+    )

@@ -13,16 +13,18 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import read_jsonl
+from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus import import_corrections
 from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.import_corrections import read_claims
 from answerkey.corpus.loading import apply_corrections, read_corrections
+from answerkey.corpus.split_rules import choose_held_out
 from answerkey.risk.verdicts import read_verdicts
 from answerkey.sections.whole_file import read_params
 from stages import load_questions
 from tests.shared.bird_world import DEV, write_bird
 from tests.shared.paths import ROOT
-from tests.shared.project_world import World
+from tests.shared.project_world import World, dump
 from tests.shared.report_world import STAGES, run_stages, write_corpus, write_params
 
 LINK = "https://example.org/threads/7"
@@ -279,6 +281,21 @@ def test_other_sql_becomes_a_correction(import_list: Import, row: dict, file: st
     assert corrections == {LIFTS["question"]: {"gold_sql": FIXED}}
     assert verdicts == {}
     assert "1 row (corrected 1); 0 disputed" in said
+
+
+def test_id_is_the_one_that_a_question_has_as_its_corpus_is_divided(import_list: Import) -> None:
+    names = {"school_meals", "ski_resorts"}
+    (seed, *_) = [
+        seed
+        for seed in range(20)
+        if "ski_resorts" not in choose_held_out(names, eval_share=0.3, seed=seed)
+    ]
+    params = load_yaml(Path("params.yaml"))
+    params["corpora"]["bird"]["split"] = {"by": "database", "seed": seed}
+    Path("params.yaml").write_text(dump(params), encoding="utf-8")
+    import_list([{"question_id": "ski_resorts_train_001", "corrected_sql": FIXED}])
+    corrections, _ = read_written()
+    assert corrections == {LIFTS["question"]: {"gold_sql": FIXED}}
 
 
 def test_copy_of_the_release_confirms_what_it_leaves_and_changes_words_too(

@@ -84,6 +84,16 @@ def test_nothing_moves_when_questions_come_or_change_places():
     assert [record["question_id"] for record in both][: len(ids)] == ids
 
 
+def test_correction_moves_no_question():
+    questions = [ask("fleet", sql) for of_form in QUERIES.values() for sql in of_form]
+    first = split(questions, by="query")
+    for question in questions:
+        original = {"gold_sql": question["gold_sql"], "question_text": question["question_text"]}
+        question["source"]["correction"] = {"original": original}
+        question["gold_sql"] = "SELECT max(weight) FROM ship"
+    assert split(questions, by="query") == first
+
+
 def test_three_databases_are_divided_whole_whatever_their_files_say():
     names = ["bay", "fleet", "yard"] * 4
     questions = [
