@@ -83,6 +83,8 @@ class Source(TypedDict, total=False):
     repo_id, revision: of a corpus of the Hugging Face hub.
     db_id: the database as the corpus names it, if it has another name here.
     difficulty, grading_method, accepted_answers, order_matters: what the corpus says itself.
+    dialect, source_sql: gold SQL as it was written, and for which engine, if it is translated.
+    dialect_differs: evidence that the translation does not give the rows of the original.
     """
 
     corpus: Required[str]
@@ -96,6 +98,9 @@ class Source(TypedDict, total=False):
     grading_method: str | None
     accepted_answers: list[Any]
     order_matters: bool
+    dialect: str
+    source_sql: str
+    dialect_differs: Record
 
 
 class MutationScore(TypedDict):

@@ -18,6 +18,8 @@ from typing import Any
 from answerkey.base.errors import tell_errors
 from answerkey.base.reasons import Policy, Reason
 
+DIALECT_DIFFERS = "dialect_differs"
+
 
 @dataclass(frozen=True, slots=True)
 class Flag:
@@ -402,6 +404,16 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "No rollout is right on the test suite as well.",
             example="no rollout is right",
+        ),
+    ),
+    "What the engine says that gold SQL was written for": (
+        Flag(
+            DIALECT_DIFFERS,
+            Policy.EXCLUDE,
+            "Gold SQL was written for another engine, and in SQLite it fails, or gives other rows "
+            "than there.",
+            example="Postgres gives 3 rows and SQLite 2: docs/your-database.md",
+            doubts_gold=True,
         ),
     ),
 }

@@ -30,6 +30,7 @@ def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Ite
     rates = {rate.pop("question_id"): rate for rate in read_json(interim / "pass_rates.json")}
     for question, suite in join_stages(interim):
         findings = find_in_suite(suite, min_mutation_score=min_mutation_score)
+        findings += find_in_dialect(question)
         rate = rates.pop(question.question_id, None)
         if rate is not None and (agreement := rate.pop("agreement", None)) is not None:
             findings.append(Finding("models_agree_otherwise", agreement))
@@ -71,6 +72,16 @@ def _find_guarded(suite: Record) -> Record | None:
     return next(
         ({"operator": neighbor["operator"], "sql": neighbor["sql"]} for neighbor in lives), None
     )
+
+
+def find_in_dialect(question: Question) -> list[Finding]:
+    """The finding of `answerkey new`, which executed gold SQL where it was written for; none if a
+    curator has other SQL for the question since."""
+    differs = question.source.get("dialect_differs")
+    correction = question.source.get("correction")
+    if differs is None or (correction and "gold_sql" in correction.get("original", {})):
+        return []
+    return [Finding("dialect_differs", differs)]
 
 
 def find_in_rollouts(pass_rate: PassRate | None, *, answer_risk: float | None) -> list[Finding]:

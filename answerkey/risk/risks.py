@@ -59,6 +59,7 @@ NO_SIGNS = frozenset(
         "never_solved",
         "latent_ambiguity",
         "weak_answer",
+        "dialect_differs",
     }
 )
 _OF_CASE = 2  # judged questions that count for the wider case: of a kind, a repair or a flag,

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from answerkey.base.reasons import Policy
+from answerkey.base.reasons import Policy, Reason
 from answerkey.dataset import Question
-from answerkey.flags import FLAGS, sort_flags
+from answerkey.flags import DIALECT_DIFFERS, FLAGS, sort_flags
 from answerkey.sections.select_questions import TIE_FLAGS
 from answerkey.sqlite.answers import has_choice
 
@@ -62,8 +62,24 @@ def find_reason(
 ) -> tuple[str, str | None, str | None] | None:
     """Why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
-        return question.stage, question.reason, question.detail
+        return _tell_dialect(question, policies) or (
+            question.stage,
+            question.reason,
+            question.detail,
+        )
     exclusion = find_exclusion(
         question.flags, policies, has_accepted_rows=has_choice(question.accepted_rows)
     )
     return ("audit_gold_answers", *exclusion) if exclusion else None
+
+
+def _tell_dialect(
+    question: Question, policies: Mapping[str, Policy]
+) -> tuple[str, str, str] | None:
+    """Why a query that SQLite refuses is left out, if it was written for another engine: the
+    evidence of that says more than SQLite's words."""
+    if question.reason != Reason.SQL_ERROR or policies[DIALECT_DIFFERS] is not Policy.EXCLUDE:
+        return None
+    evidence = (flag["evidence"] for flag in question.flags if flag["code"] == DIALECT_DIFFERS)
+    shown = (json.dumps(each, ensure_ascii=False) for each in evidence)
+    return next(((str(question.stage), DIALECT_DIFFERS, words) for words in shown), None)

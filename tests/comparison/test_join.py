@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Finding, write_json
-from answerkey.comparison.join import find_in_rollouts, join_questions
+from answerkey.comparison.join import find_in_dialect, find_in_rollouts, join_questions
 from answerkey.dataset import Question, find_failure
+from tests.shared.joined_questions import make_joined
 
 SEGMENTS = [{"rows": [[3], [4]], "take": 1}]
 RATE = {"total": 4, "database": 3, "suite": 1, "models": {}}
@@ -220,3 +222,24 @@ def test_agreement_of_models_is_a_flag_and_no_pass_rate(interim):
     question = join(interim)[0]
     assert question.flags[-1] == {"code": "models_agree_otherwise", "evidence": agreement}
     assert question.pass_rate == RATE
+
+
+DIFFERS = {"dialect": "postgres", "source_sql": "SELECT age(born) FROM ship", "error": "fails"}
+
+
+@pytest.mark.parametrize(
+    ("original", "codes"),
+    [
+        (None, ["dialect_differs"]),
+        ({"question_text": "Which?"}, ["dialect_differs"]),
+        ({"gold_sql": "SELECT 1"}, []),  # a curator has other SQL for it
+    ],
+)
+def test_what_another_engine_says_counts_until_the_sql_is_another(
+    original: dict[str, str] | None, codes: list[str]
+) -> None:
+    source: dict[str, Any] = {"corpus": "x", "file": "f", "index": 0, "dialect_differs": DIFFERS}
+    if original is not None:
+        source["correction"] = {"action": "replace", "reason": "So.", "original": original}
+    found = find_in_dialect(make_joined("ship_train_000", source=source))
+    assert [finding.code for finding in found] == codes

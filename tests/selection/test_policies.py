@@ -14,8 +14,14 @@ from answerkey.base.reasons import Policy
 from answerkey.flags import FLAGS
 from answerkey.sections.select_questions import Policies
 from answerkey.sections.whole_file import read_params
-from answerkey.selection.policies import find_exclusion, keep_reported, read_policies
+from answerkey.selection.policies import (
+    find_exclusion,
+    find_reason,
+    keep_reported,
+    read_policies,
+)
 from stages import select_questions
+from tests.shared.joined_questions import make_joined
 from tests.shared.paths import ROOT
 
 ALL_FLAGGED = dict.fromkeys(FLAGS, "flag")
@@ -137,3 +143,27 @@ def test_flag_that_is_off_is_not_reported():
     policies = read_policies({**ALL_FLAGGED, "latent_tie": "off", "all_null": "exclude"})
     flags = [flag("latent_tie"), flag("all_null"), flag("cross_join")]
     assert [kept["code"] for kept in keep_reported(flags, policies)] == ["cross_join", "all_null"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "policy", "expected"),
+    [
+        ("sql_error", "exclude", ("compute_gold_answers", "dialect_differs", '{"error": "fails"}')),
+        ("sql_error", "flag", ("compute_gold_answers", "sql_error", "no such function: AGE")),
+        ("blob", "exclude", ("compute_gold_answers", "blob", "no such function: AGE")),
+        (None, "exclude", ("audit_gold_answers", "dialect_differs", '{"error": "fails"}')),
+        (None, "flag", None),
+    ],
+)
+def test_query_of_another_dialect_is_left_out_for_that(
+    reason: str | None, policy: str, expected: tuple[str, ...] | None
+) -> None:
+    policies = read_policies({"dialect_differs": Policy(policy)})
+    question = make_joined(
+        "ship_train_000",
+        flags=[flag("dialect_differs", {"error": "fails"})],
+        stage=reason and "compute_gold_answers",
+        reason=reason,
+        detail=reason and "no such function: AGE",
+    )
+    assert find_reason(question, policies) == expected
