@@ -22,7 +22,10 @@ from answerkey.base.paths import PRODUCT
 
 DATASET = PRODUCT.as_posix()
 # An extra for a package that not every verb needs; `pipeline` has all others.
-EXTRAS = {"shtab": "completion"}
+EXTRAS = {
+    "shtab": "completion",
+    **dict.fromkeys(("duckdb", "openpyxl", "psycopg", "pymysql"), "convert"),
+}
 
 
 # --- the verbs
@@ -125,6 +128,13 @@ def score(predictions: Path, **options: Any) -> int:
         scores = score_file(predictions, **options)
     for score in scores:  # a reader that leaves is no mistake of the predictions
         print(json.dumps(score))
+    return 0
+
+
+def new(folder: Path, **options: Any) -> int:
+    from answerkey.intake.new_corpus import make_corpus
+
+    print(make_corpus(folder, **options))
     return 0
 
 
@@ -247,6 +257,30 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument("predictions", type=read_path, help="JSON Lines, or SQL in a file's order")
     _add_dataset(verb, read_path)
 
+    verb = add(
+        new,
+        "make a corpus of a database and a file of questions, and its entry in params.yaml",
+        "data/local/shop --database shop.duckdb --questions questions.csv",
+    )
+    verb.add_argument("folder", metavar="DIR", type=read_path, help="such as data/local/shop")
+    verb.add_argument(
+        "--database",
+        dest="databases",
+        action="append",
+        default=[],
+        metavar="PATH_OR_URL",
+        type=lambda text: _read_place(text, read_path),
+        help="SQLite, DuckDB, CSV or Parquet, a dump of Postgres, or the URL of Postgres or MySQL;"
+        " several times for several; NAME=PATH names it (default: what lies in DIR)",
+    )
+    verb.add_argument(
+        "--questions",
+        type=read_path,
+        help="JSON, JSON Lines, CSV or Excel (default: what lies in DIR)",
+    )
+    verb.add_argument(
+        "--dialect", help="of gold SQL, such as postgres (default: that of the database)"
+    )
     verb = add(pin, "write commits and checksums of corpora of the hub into params.yaml", "spider")
     verb.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
     verb = add(
@@ -265,6 +299,14 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb = add(completion, "print a script by which a shell completes these commands", "bash")
     verb.add_argument("shell", choices=("bash", "tcsh", "zsh"), help="which shell")
     return parser
+
+
+def _read_place(text: str, read_path: Callable[[str], Path]) -> str:
+    """A path from where the user is, perhaps behind a name; a URL as it is."""
+    if "://" in text:
+        return text
+    name, mark, path = text.rpartition("=") if not Path(text).exists() else ("", "", text)
+    return f"{name}{mark}{read_path(path)}"
 
 
 def _read_count(text: str) -> int:

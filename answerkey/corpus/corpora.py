@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
+PAGE = "docs/your-database.md"
 CORRECTIONS_DIR = Path("data/corrections")
 PIPELINE = Path("dvc.yaml")
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
@@ -75,6 +76,15 @@ class Layout:
 
 
 LAYOUTS = {
+    # What `answerkey new` makes of a database and questions of a user: docs/your-database.md.
+    "own": Layout(
+        question="question",
+        gold_sql="gold_sql",
+        databases=("databases",),
+        evidence="evidence",
+        difficulty="difficulty",
+        kept=(GRADING_METHOD, "dialect", "source_sql", "dialect_differs"),
+    ),
     # The release of Spider (Yu et al., 2018), and what was made in its image.
     "spider": Layout(
         question="question", gold_sql="query", databases=("database",), kept=(GRADING_METHOD,)
@@ -353,7 +363,7 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Sourc
                     raise FileNotFoundError(
                         f"No {path}: expected questions of corpus {corpus.name}"
                         f" (corpora.{corpus.name}.root and .questions in params.yaml); `dvc pull`"
-                        " fetches a corpus that `dvc add` was told of"
+                        f" fetches a corpus that `dvc add` was told of; {PAGE} says how to make one"
                     )
                 rows = corpus.layout.read(path)
             for index, row in enumerate(rows):
@@ -438,7 +448,8 @@ def _make_record(
         expected = (*layout.required, *filter(None, [layout.evidence]))
         raise InputError(
             f"{where}: expected text for {', '.join(expected)}, found {row!r:.200}"
-            f" (corpora.{source['corpus']}.layout in params.yaml names the fields)"
+            f" (corpora.{source['corpus']}.layout in params.yaml names the fields; `answerkey new`"
+            f" takes others: {PAGE})"
         )
     try:
         check_db_id(db_id)

@@ -42,6 +42,7 @@ _HEADER = b"SQLite format 3\x00"
 # What a check says of values that SQLite reads all the same; any other row is a broken file.
 _FINE = re.compile(r"ok|(non-)?\w+ value in .*|non-unique entry in index .*")
 _MAX_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
+_OTHERS = "`answerkey new` converts other databases: docs/your-database.md"
 _MISSING = re.compile(
     r"no such collation sequence: (?P<collation>.+)"
     r"|(?:unknown|no such) function: (?P<function>\w+)(?:\(\))?"
@@ -83,7 +84,8 @@ def check_database(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(len(_HEADER))
     if start != _HEADER:
-        raise UnreadableDatabaseError(place, f"starts with {start!r}, expected {_HEADER!r}")
+        words = f"starts with {start!r}, expected {_HEADER!r}; {_OTHERS}"
+        raise UnreadableDatabaseError(place, words)
     try:
         with contextlib.closing(open_database(path)) as connection:
             # A CHECK is foreign SQL, which may take for ever.
@@ -265,6 +267,8 @@ class _TextExecution:
         if bound is not None:
             words = f"it takes too much: {bound[1]}"
         words = f"{words}; at or after: {self._statement.strip()[:80]}"
+        if bound is None and not self._refused:
+            words = f"{words}; expected SQL of SQLite; {_OTHERS}"
         if bound is not None and bound[0] is Reason.TIME_EXCEEDED:
             return InputError(f"{sql_path}: {words}")
         return UnreadableDatabaseError(str(sql_path), words)

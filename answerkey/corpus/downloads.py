@@ -26,6 +26,7 @@ from answerkey.base.records import (
     write_manifest,
 )
 from answerkey.corpus.corpora import (
+    PAGE,
     Corpus,
     DirectoryDatabases,
     choose_spider,
@@ -236,7 +237,7 @@ def _locate_local(
         if path is None:
             missing.append(
                 f"Failed to download database: {db_id}: no {' and no '.join(map(str, candidates))}"
-                f" (corpora.{corpus.owner}.root and .databases in params.yaml)"
+                f" (corpora.{corpus.owner}.root and .databases in params.yaml; {PAGE})"
             )
             continue
         origin = {

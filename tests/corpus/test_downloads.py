@@ -170,7 +170,8 @@ def test_every_missing_database_is_named_with_where_it_was_looked_for(entry):
     root = entry["root"]
     assert str(caught.value).splitlines() == [
         f"Failed to download database: {name}: no {root}/database/{name}/{name}.sqlite and no"
-        f" {root}/database/{name}/schema.sql (corpora.tried.root and .databases in params.yaml)"
+        f" {root}/database/{name}/schema.sql (corpora.tried.root and .databases in params.yaml;"
+        " docs/your-database.md)"
         for name in ("mill", "shops")
     ]
 

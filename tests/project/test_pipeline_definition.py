@@ -164,6 +164,7 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
         "pin_revisions",
         "import_corrections",
         "filling",
+        "new_corpus",
     }
     assert readers - others <= set(STAGES)
 

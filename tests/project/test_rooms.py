@@ -100,7 +100,13 @@ EXTRAS = {
     extra: {normalize(requirement) for requirement in group}
     for extra, group in PROJECT["optional-dependencies"].items()
 }
-ENGINES = {"completion", "ray", "skyrl", "tokens"}  # extras for what the pipeline does without them
+ENGINES = {
+    "completion",
+    "convert",
+    "ray",
+    "skyrl",
+    "tokens",
+}  # extras for what the pipeline does without them
 # Extras with a lock of their own: they want other versions than DVC, and than each other.
 APART = {"inspect": "inspect_ai", "openenv": "openenv"}
 # Modules of whoever has the library: TRL is locked for an example, and NeMo Gym is a checkout.
@@ -138,7 +144,9 @@ def read_versions(path: Path) -> dict[str, str]:
 
 def test_lock_of_the_pipeline_has_what_its_extras_need_at_the_same_versions() -> None:
     versions = read_versions(ROOT / "pipeline.lock")
-    assert versions.keys() >= EXTRAS["pipeline"] | EXTRAS["test"] | {"setuptools"}
+    assert versions.keys() >= EXTRAS["pipeline"] | EXTRAS["convert"] | EXTRAS["test"] | {
+        "setuptools"
+    }
     known = read_versions(ROOT / "requirements.lock")
     assert {name: version for name, version in versions.items() if name in known} == {
         name: known[name] for name in versions.keys() & known.keys()

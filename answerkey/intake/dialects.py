@@ -1,0 +1,401 @@
+"""Gold SQL of another dialect as SQL of SQLite, and whether both give the same rows.
+
+sqlglot translates. It leaves most of dates as they are, which `_REWRITES` does. Nothing of this is
+believed: where the engine of the dialect is at hand, the query is executed there, and here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from answerkey.base.log import spell_count
+from answerkey.base.reasons import Reason
+from answerkey.intake.conversion import Name, Value, store_value, write_time
+from answerkey.intake.engines import Engine, EngineError, Row
+from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
+from answerkey.order.row_order import find_row_order
+from answerkey.scoring.comparison import DifferenceKind, find_difference
+from answerkey.scoring.rules import Rule
+from answerkey.sql.query_tree import parse_sql
+from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.files import open_database
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.schema import fold_name, read_schema
+
+# Numbers by value: a sum is a decimal there, and an integer or a float here.
+_RULE = Rule("dialect", numbers_by_value=True)
+_SHOWN_ROWS = 3
+_HOW = {
+    DifferenceKind.COLUMN_ORDER: "in another order of columns",
+    DifferenceKind.TYPES: "of other types",
+    DifferenceKind.ROW_ORDER: "in another order",
+}
+
+
+class Renaming(NamedTuple):
+    """What tables are called in SQLite.
+
+    names: by schema and name, as they are there.
+    schemas: in which a name without a schema is looked for, in this order.
+    dates: columns that are a date, without a time, in each table that has them; in small letters.
+    """
+
+    names: Mapping[Name, str]
+    schemas: Sequence[str] = ()
+    dates: frozenset[str] = frozenset()
+
+    def find(self, schema: str, name: str) -> str | None:
+        """The name in SQLite of a table that a query names, in any case."""
+        wanted = [schema] if schema else self.schemas
+        folded = {(fold_name(one), fold_name(two)): new for (one, two), new in self.names.items()}
+        places = ((fold_name(each), fold_name(name)) for each in wanted)
+        return next((folded[place] for place in places if place in folded), None)
+
+
+class TranslationError(ValueError):
+    """A query that cannot be written for SQLite, or is none."""
+
+
+def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -> list[str]:
+    """Return a query as SQL of SQLite, and again with all names in quotes, for words that only
+    SQLite reserves.
+
+    >>> print(translate('SELECT "Name" FROM s.ship WHERE d::date > $$x$$', "postgres",
+    ...                 Renaming({("s", "ship"): "s_ship"}), is_checked=True)[0])
+    SELECT "Name" FROM s_ship AS ship WHERE DATE(d) > 'x'
+
+    is_checked: it is executed there and here; else what sqlglot calls unsupported is refused.
+
+    Raises:
+        TranslationError: with what the parser says, or what SQLite has not.
+    """
+    try:
+        statements = [tree for tree in sqlglot.parse(sql, read=dialect) if tree is not None]
+        if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+            raise TranslationError("expected one query")
+        query = statements[0].copy()
+        _rename(query, renaming)
+        tree: exp.Expr = query.transform(lambda node: _rewrite(node, renaming))
+        level = ErrorLevel.IGNORE if is_checked else ErrorLevel.RAISE
+        written = [
+            tree.sql("sqlite", identify=identify, unsupported_level=level, comments=False)
+            for identify in (False, True)
+        ]
+    except SqlglotError as error:
+        words = re.sub(r"\x1b\[\d*m", "", str(error)).strip().partition("\n")[0]
+        raise TranslationError(words) from error
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        if isinstance(error, TranslationError):
+            raise
+        raise TranslationError(f"the translation fails: {error!r}") from error
+    return list(dict.fromkeys([_keep_text(sql, written[0]), *written]))
+
+
+def _keep_text(sql: str, written: str) -> str:
+    """The text as it was written, where SQLite reads it as the translation: NOT IN stays NOT IN."""
+    try:
+        own = sqlglot.parse_one(sql, read="sqlite").sql("sqlite", comments=False)
+    except (SqlglotError, RecursionError):
+        return written
+    return sql if own == written else written
+
+
+def _rename(tree: exp.Expr, renaming: Renaming) -> None:
+    """Give tables the names that they have in SQLite, and columns no schema. Where the name is
+    another, an alias keeps what columns call it."""
+    known = {fold_name(cte.alias) for cte in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        if not isinstance(table.this, exp.Identifier):
+            continue
+        schema, name = table.db, table.name
+        if not schema and fold_name(name) in known:
+            continue
+        new = renaming.find(schema, name)
+        if new is None:
+            continue
+        table.set("db", None)
+        table.set("catalog", None)
+        if fold_name(new) == fold_name(name):
+            continue
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=table.this.copy()))
+        table.set("this", exp.to_identifier(new))
+    for column in tree.find_all(exp.Column):
+        column.set("db", None)
+        column.set("catalog", None)
+
+
+# --- dates, as SQLite's functions have them
+
+_FORMATS = {
+    "YEAR": "%Y",
+    "MONTH": "%m",
+    "DAY": "%d",
+    "HOUR": "%H",
+    "MINUTE": "%M",
+    "DOY": "%j",
+    "DOW": "%w",
+    "EPOCH": "%s",
+}
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Year: "YEAR",
+    exp.Month: "MONTH",
+    exp.Day: "DAY",
+    exp.DayOfMonth: "DAY",
+    exp.DayOfYear: "DOY",
+    exp.Hour: "HOUR",
+    exp.Minute: "MINUTE",
+    exp.Quarter: "QUARTER",
+}
+_STARTS = {"YEAR": "start of year", "MONTH": "start of month", "DAY": "start of day"}
+_DAYS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
+_UNITS = {"QUARTER": ("MONTH", 3), "WEEK": ("DAY", 7)}  # which SQLite has not
+
+
+def _rewrite(node: exp.Expr, renaming: Renaming) -> exp.Expr:
+    if isinstance(node, exp.Select):
+        return _name_groups(node)
+    part = _PARTS.get(type(node))
+    if isinstance(node, exp.Extract):
+        part = node.this.name.upper()
+        return _take_part(part, node.expression) or node
+    if part is not None:
+        return _take_part(part, node.this) or node
+    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
+        return _cut(node.text("unit").upper(), node.this) or node
+    if isinstance(node, exp.DateAdd | exp.DateSub):
+        amount = exp.Interval(this=node.expression, unit=node.args.get("unit"))
+        return _move(node.this, amount, isinstance(node, exp.DateSub), renaming) or node
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
+        is_back = isinstance(node, exp.Sub)
+        return _move(node.this, node.expression, is_back, renaming) or node
+    if isinstance(node, exp.Sub) and all(
+        _is_date(side, renaming) for side in (node.this, node.expression)
+    ):
+        days = exp.Sub(
+            this=exp.func("JULIANDAY", node.this), expression=exp.func("JULIANDAY", node.expression)
+        )
+        return exp.cast(exp.Paren(this=days), "INT")
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
+        return exp.Count(this=exp.Star())  # as DuckDB writes it in views
+    if isinstance(node, exp.Left):
+        return exp.func("SUBSTR", node.this, exp.Literal.number(1), node.expression)
+    if isinstance(node, exp.Right):
+        return exp.func("SUBSTR", node.this, exp.Neg(this=node.expression))
+    return node
+
+
+def _name_groups(query: exp.Select) -> exp.Select:
+    """GROUP BY ALL -> GROUP BY 1, 3: the places of what is no aggregate."""
+    group = query.args.get("group")
+    if isinstance(group, exp.Group) and group.args.get("all"):
+        places = [
+            exp.Literal.number(place)
+            for place, column in enumerate(query.expressions, start=1)
+            if column.find(exp.AggFunc) is None
+        ]
+        query.set("group", exp.Group(expressions=places) if places else None)
+    return query
+
+
+def _take_part(part: str, value: exp.Expr) -> exp.Expr | None:
+    """EXTRACT(YEAR FROM d) -> CAST(STRFTIME('%Y', d) AS INTEGER)"""
+    name = "MONTH" if part == "QUARTER" else part
+    if name not in _FORMATS:
+        return None
+    call = exp.Anonymous(this="STRFTIME", expressions=[_text(_FORMATS[name]), value.copy()])
+    number = exp.cast(call, "INT")
+    if part != "QUARTER":
+        return number
+    months = exp.Paren(this=exp.Add(this=number, expression=exp.Literal.number(2)))
+    return exp.cast(exp.Div(this=months, expression=exp.Literal.number(3)), "INT")
+
+
+def _cut(unit: str, value: exp.Expr) -> exp.Expr | None:
+    """DATE_TRUNC('month', d) -> DATE(d, 'start of month'); a week begins on Monday."""
+    if unit in _STARTS:
+        return _date(value, _STARTS[unit])
+    if unit == "WEEK":
+        return _date(value, "-6 days", "weekday 1")
+    if unit in ("HOUR", "MINUTE"):
+        rest = ":00:00" if unit == "HOUR" else ":%M:00"
+        text = _text(f"%Y-%m-%d %H{rest}")
+        return exp.Anonymous(this="STRFTIME", expressions=[text, value.copy()])
+    return None
+
+
+def _move(
+    value: exp.Expr, amount: exp.Interval, is_back: bool, renaming: Renaming
+) -> exp.Expr | None:
+    """d + INTERVAL '1 month' -> DATE(d, '+1 months')"""
+    unit = amount.text("unit").upper().removesuffix("S")
+    count = amount.this
+    if isinstance(count, exp.Paren | exp.Neg) or not re.fullmatch(r"-?\d+", count.name):
+        return None
+    unit, times = _UNITS.get(unit, (unit, 1))
+    steps = int(count.name) * times * (-1 if is_back else 1)
+    modifier = f"{steps:+d} {unit.lower()}s"
+    if unit in _DAYS and _is_date(value, renaming):
+        return _date(value, modifier)
+    if unit not in {*_DAYS, "HOUR", "MINUTE", "SECOND"}:
+        return None
+    return exp.Anonymous(this="DATETIME", expressions=[value.copy(), _text(modifier)])
+
+
+def _is_date(value: exp.Expr, renaming: Renaming) -> bool:
+    """Whether it is a date without a time, as far as a look at it tells."""
+    if isinstance(value, exp.Paren):
+        return _is_date(value.this, renaming)
+    if isinstance(value, exp.Column):
+        return value.name.lower() in renaming.dates
+    if isinstance(value, exp.Anonymous):
+        return value.name.upper() == "DATE"
+    is_cast = isinstance(value, exp.Cast) and value.to.this == exp.DataType.Type.DATE
+    return is_cast or isinstance(value, exp.CurrentDate | exp.TsOrDsToDate | exp.Date)
+
+
+def _date(value: exp.Expr, *modifiers: str) -> exp.Expr:
+    return exp.Anonymous(this="DATE", expressions=[value.copy(), *map(_text, modifiers)])
+
+
+def _text(value: str) -> exp.Expr:
+    return exp.Literal.string(value)
+
+
+# --- there, and here
+
+
+class Translated(NamedTuple):
+    """A query of SQLite; differs: evidence that it does not give the rows of the original."""
+
+    sql: str
+    differs: dict[str, Any] | None = None
+
+
+class Comparer(ExitStack):
+    """A converted database, and the engine that it comes from, or None if queries cannot be
+    executed there."""
+
+    def __init__(self, path: Path, engine: Engine | None, limits: Limits | None = None) -> None:
+        super().__init__()
+        self._engine = engine
+        self._limits = limits or Limits()
+        self._database = self.enter_context(GuardedDatabase(path, self._limits))
+        self._copy = self.enter_context(ReorderedCopy(path, self._limits))
+        connection = open_database(path)
+        self._schema = read_schema(connection)
+        connection.close()
+
+    def check(self, sql: str, dialect: str, renaming: Renaming) -> Translated:
+        """Translate a query, and execute it there and here."""
+        evidence = {"dialect": dialect, "source_sql": sql}
+        try:
+            queries = translate(sql, dialect, renaming, is_checked=self._engine is not None)
+        except TranslationError as error:
+            return Translated(sql, evidence | {"error": f"cannot be translated: {error}"})
+        here, chosen, fault = self._execute(queries)
+        if fault is not None and fault.reason != Reason.SQL_ERROR:
+            return Translated(chosen)  # which is no matter of dialects: the pipeline tells it
+        there, refusal = self._execute_there(sql)
+        if refusal is not None:
+            return Translated(chosen, evidence | {"error": f"fails in {dialect}: {refusal}"})
+        if here is None:
+            words = f"fails in SQLite: {fault.detail if fault else ''}"
+            shown = {"there": _show(there)} if there is not None else {}
+            return Translated(chosen, evidence | {"error": words} | shown)
+        if there is None:
+            return Translated(chosen)
+        difference = self._compare(chosen, here, there)
+        return Translated(chosen, None if difference is None else evidence | difference)
+
+    def are_same(self, here: str, there: str) -> bool:
+        """Whether a query here and one there give the same rows; not if nobody can tell."""
+        ours, _, _ = self._execute([here])
+        theirs, _ = self._execute_there(there)
+        return ours is not None and theirs is not None and self._compare(here, ours, theirs) is None
+
+    def _execute(self, queries: list[str]) -> tuple[list[Row] | None, str, QueryError | None]:
+        """The rows of the first query that runs, that query, and why the first one does not."""
+        fault = None
+        for sql in queries:
+            try:
+                return list(self._database.execute(sql)), sql, None
+            except QueryError as error:
+                fault = fault or error
+                if "syntax error" not in error.detail:
+                    break
+        return None, queries[0], fault
+
+    def _execute_there(self, sql: str) -> tuple[list[Row] | None, str | None]:
+        """The rows there, and why there are none; both None: nobody can tell."""
+        if self._engine is None:
+            return None, None
+        most = self._limits.max_rows
+        try:
+            rows = self._engine.execute(sql, max_rows=most)
+        except EngineError as error:
+            return None, str(error)
+        if len(rows) > most:
+            return None, f"more than {most} rows"
+        return [tuple(store_value(value, lambda _: None) for value in row) for row in rows], None
+
+    def _compare(self, sql: str, here: list[Row], there: list[Row]) -> dict[str, Any] | None:
+        ours, theirs = ([tuple(map(_read_time, row)) for row in rows] for rows in (here, there))
+        difference = find_difference(theirs, shape_answer(ours), rule=_RULE, order_matters=False)
+        if difference is None:
+            order_matters, accepted_rows = self._read_order(sql, here)
+            if not order_matters or accepted_rows is not None:
+                return None
+            difference = find_difference(theirs, shape_answer(ours), rule=_RULE, order_matters=True)
+        if difference is None:
+            return None
+        missing, unexpected = difference.missing, difference.unexpected
+        counts = f"{spell_count(len(there), 'row')} there, {len(here)} here"
+        how = _HOW.get(difference.kind)
+        return {
+            "detail": f"{counts}{', ' * bool(how)}{how or ''}",
+            "there": _show(unexpected or theirs),
+            "here": _show(missing or ours),
+        }
+
+    def _read_order(self, sql: str, rows: list[Row]) -> tuple[bool, Sequence[Any] | None]:
+        try:
+            tree = parse_sql(sql)
+            inspection = Inspection(
+                sql, tree, self._schema, rows, self._database, self._copy, AnswerBounds()
+            )
+            return find_row_order(inspection)
+        except (SqlglotError, RecursionError):
+            return False, None
+
+
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?: 00:00(?::00)?)?\Z")
+
+
+def _read_time(value: Any) -> Any:
+    """A time as both sides write it: midnight is the date.
+
+    >>> _read_time("2024-02-01 00:00:00+00"), _read_time("2024-02-01T10:00:00.50"), _read_time("a")
+    ('2024-02-01', '2024-02-01 10:00:00.5', 'a')
+    """
+    if not isinstance(value, str) or not re.match(r"\d{4}-\d\d-\d\d", value):
+        return value
+    written = write_time(value)
+    found = _MIDNIGHT.fullmatch(written)
+    return found[1] if found else written
+
+
+def _show(rows: list[Row]) -> list[list[Value]]:
+    """The first rows, as JSON has them."""
+    return [
+        [f"{len(value)} bytes" if isinstance(value, bytes) else value for value in row]
+        for row in rows[:_SHOWN_ROWS]
+    ]

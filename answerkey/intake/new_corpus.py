@@ -1,0 +1,489 @@
+"""`answerkey new`: a corpus in the project, of a database and questions that somebody has.
+
+    data/local/shop/train.jsonl, validation.jsonl   the questions, with gold SQL of SQLite
+    data/local/shop/databases/shop/shop.sqlite      the database
+    data/local/shop/conversion.md                   what was kept, and what was lost
+
+All of it is made beside its place and moved there when it is whole; then params.yaml gets an entry.
+Nothing that is there is replaced.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlglot.dialects.dialect import Dialect
+
+from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
+from answerkey.base.records import encode_json, replace_file, write_jsonl
+from answerkey.base.yaml_files import load_yaml
+from answerkey.corpus.corpora import PAGE, PIPELINE
+from answerkey.corpus.databases import build_in_process, copy_database, locate_database
+from answerkey.corpus.pin_revisions import edit_params
+from answerkey.intake.conversion import DATE, ConvertedTable, Converter
+from answerkey.intake.dialects import Comparer, Renaming, Translated, TranslationError, translate
+from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError, SourceTable
+from answerkey.intake.questions import (
+    SQL,
+    GivenQuestion,
+    GivenQuestions,
+    find_questions,
+    read_questions,
+)
+from answerkey.intake.sources import (
+    DESCRIPTIONS,
+    SQLITE_TEXT,
+    Source,
+    find_databases,
+    match_databases,
+    open_source,
+)
+from answerkey.sections.corpora import SOURCE_SPLITS
+from answerkey.sections.select_questions import SMALL
+from answerkey.sections.whole_file import PARAMS_PATH, read_params
+from answerkey.sqlite.files import open_database
+from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.sqlite.schema import quote_name, read_schema
+
+LAYOUT = "own"  # answerkey.corpus.corpora
+REPORT, DATABASES = "conversion.md", "databases"
+FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
+_NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+_OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
+_SHOWN = 3  # questions set aside that the terminal shows
+
+
+@dataclass(slots=True)
+class MadeDatabase:
+    """A database of the corpus.
+
+    tables: what became of each; of a file of SQLite those that it has.
+    dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
+    """
+
+    source: Source
+    dialect: str
+    is_compared: bool
+    tables: list[ConvertedTable]
+    notes: list[str]
+    differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
+
+
+def make_corpus(
+    folder: Path,
+    *,
+    databases: Sequence[str] = (),
+    questions: Path | None = None,
+    dialect: str | None = None,
+    now: str | None = None,
+) -> str:
+    """Make a corpus of a folder of the project, and what the terminal is told.
+
+    databases: paths or URLs, perhaps NAME=PATH; those in the folder, if none is given.
+    questions: a file; that in the folder, if none is given.
+    dialect: of gold SQL, as sqlglot calls it; that of the databases, if none is given.
+    now: the instant that queries read from the clock.
+
+    Raises:
+        InputError, FileNotFoundError: what is wrong with what is given, or is there already.
+    """
+    name = _check_place(folder)
+    if dialect is not None and dialect not in Dialect.classes:
+        known = ", ".join(sorted(filter(None, Dialect.classes)))
+        raise InputError(f"--dialect {dialect}: expected one of {known}")
+    if (folder / REPORT).is_file():
+        return _finish(name, folder, now)
+    there = [place for place in (*FILES.values(), DATABASES) if (folder / place).exists()]
+    if there:
+        words = ", ".join(str(folder / place) for place in there)
+        raise InputError(f"{words}: is there, and `answerkey new` replaces nothing: expected DIR"
+                         " without it, or another name for the file")  # fmt: skip
+    given = read_questions(questions or find_questions(folder))
+    staging = folder / ".new.partial"
+    shutil.rmtree(staging, ignore_errors=True)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, staging, ignore_errors=True)
+        places = databases or find_databases(folder, given.path)
+        sources = [open_source(place, stack, without=given.path) for place in places]
+        sources, names = match_databases(given, sources)
+        made = {}
+        records: list[dict[str, Any]] = [{}] * len(given.questions)
+        for source in sources:
+            asked = [
+                (index, question)
+                for index, question in enumerate(given.questions)
+                if names[question.db_id] == source.name
+            ]
+            path = locate_database(staging / DATABASES, source.name)
+            made[source.name], written = _make_database(source, path, asked, dialect)
+            for (index, _), record in zip(asked, written, strict=True):
+                records[index] = record
+        for split, file in FILES.items():
+            chosen = [
+                record
+                for question, record in zip(given.questions, records, strict=True)
+                if question.split == split
+            ]
+            if chosen:
+                write_jsonl(staging / file, chosen)
+        report = _write_report(name, given, made.values())
+        (staging / REPORT).write_text(report, encoding="utf-8")
+        # The report last: with it the corpus is whole.
+        for place in (DATABASES, *FILES.values(), REPORT):
+            if (staging / place).exists():
+                (staging / place).rename(folder / place)
+    told = _tell(folder, given, list(made.values()))
+    return f"{told}\n{_finish(name, folder, now)}"
+
+
+# --- the place
+
+
+def _check_place(folder: Path) -> str:
+    """The name of the corpus, which is that of its folder; the folder is made."""
+    if not (PIPELINE.is_file() and PARAMS_PATH.is_file()):
+        raise InputError(f"{Path.cwd()} has no {PIPELINE} and {PARAMS_PATH}: expected the project")
+    params = read_params()
+    name = folder.resolve().name
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{folder}: expected a name of letters, digits, _ and -, such as shop")
+    deps = load_yaml(PIPELINE)["stages"]["load_questions"]["deps"]
+    roots = {f"${{corpora.{key}.root}}": getattr(entry, "root", "") for key, entry in
+             params.corpora.items()}  # fmt: skip
+    tracked = [Path(roots[dep]) for dep in deps if dep in roots]
+    place = folder.resolve()
+    if not any(root.resolve() in place.parents for root in tracked):
+        words = ", ".join(f"{root}/{name}" for root in tracked[:1])
+        raise InputError(f"{folder}: DVC would not notice changes there: expected {words}")
+    entry = params.corpora.get(name)
+    if entry is not None and Path(getattr(entry, "root", "")).resolve() != place:
+        raise InputError(f"{PARAMS_PATH} has a corpus {name} elsewhere: expected another DIR")
+    folder.mkdir(parents=True, exist_ok=True)
+    return name
+
+
+# --- a database, and its questions
+
+
+def _make_database(
+    source: Source, path: Path, asked: list[tuple[int, GivenQuestion]], dialect: str | None
+) -> tuple[MadeDatabase, list[dict[str, Any]]]:
+    """Make the file of a database, and the records of its questions."""
+    engine, tables, renaming = source.engine, [], Renaming({})
+    if engine is not None:
+        tables = convert(engine, path)
+        names = {table.place: table.name for table in tables}
+        kinds = [(name, kind) for table in tables for name, _, kind in table.columns]
+        others = {name.lower() for name, kind in kinds if kind != DATE}
+        dates = frozenset({name.lower() for name, kind in kinds if kind == DATE} - others)
+        renaming = Renaming(names, engine.schemas, dates)
+    elif source.path is not None:
+        path.parent.mkdir(parents=True)
+        (build_in_process if source.kind == SQLITE_TEXT else copy_database)(source.path, path)
+        tables = _list_tables(path)
+    _write_descriptions(source, path.with_name(DESCRIPTIONS))
+    notes = [] if engine is None else list(engine.notes)
+    queries = [sql for _, question in asked for sql in question.sql]
+    if dialect is None and source.dialect == SQLITE and engine is not None:
+        dialect = _choose_dialect(engine, path, queries, notes)
+    dialect = dialect or source.dialect
+    is_compared = engine is not None and engine.dialect == dialect
+    made = MadeDatabase(source, dialect, is_compared, tables, notes)
+    records = []
+    with Comparer(path, engine if is_compared else None) as comparer:
+        for _, question in asked:
+            gold, *others_sql = [
+                Translated(sql) if dialect == SQLITE else comparer.check(sql, dialect, renaming)
+                for sql in question.sql
+            ]
+            if gold.differs is not None:
+                made.differing.append((question, gold))
+            right = [other.sql for other in others_sql if other.differs is None]
+            record = {
+                "db_id": source.name,
+                "question": question.text,
+                SQL: [gold.sql, *right] if right else gold.sql,
+                **question.kept,
+            }
+            if gold.sql != question.sql[0]:
+                record |= {"dialect": dialect, "source_sql": question.sql[0]}
+            if gold.differs is not None:
+                record["dialect_differs"] = gold.differs
+            records.append(record)
+    return made, records
+
+
+def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
+    """Make a file of SQLite of all tables and views. A view stays one if SQL of SQLite gives its
+    rows; else it is a table with its rows."""
+    converter = Converter(engine, path)
+    try:
+        converter.copy_tables()
+        views = [table for table in engine.tables if table.view_sql is not None]
+        while views:  # one may be made of another
+            left = [view for view in views if not _make_view(converter, view, path)]
+            if len(left) == len(views):
+                first = next((view for view in left if not _names_any(view, left)), left[0])
+                left.remove(first)
+                converter.copy_table(first, kind="view")
+                place = next(iter(reversed(converter.converted)))
+                converter.converted[place].lost.append("its SQL: it is a table with its rows here")
+            views = left
+    finally:
+        converter.close()
+    order = [(table.schema, table.name) for table in engine.tables]
+    return [converter.converted[place] for place in order if place in converter.converted]
+
+
+def _names_any(view: SourceTable, others: Iterable[SourceTable]) -> bool:
+    return any(other.name in (view.view_sql or "") for other in others if other is not view)
+
+
+def _make_view(converter: Converter, view: SourceTable, path: Path) -> bool:
+    engine = converter.engine
+    renaming = Renaming(converter.names, engine.schemas)
+    try:
+        written = translate(view.view_sql or "", engine.dialect, renaming, is_checked=True)
+    except TranslationError:
+        return False
+    for sql in written:
+        try:
+            converter.make_view(view, sql)
+        except sqlite3.Error:
+            continue
+        if _has_rows_of(converter, view, path):
+            return True
+        converter.drop_view(view)
+    return False
+
+
+def _has_rows_of(converter: Converter, view: SourceTable, path: Path) -> bool:
+    mark = "`" if converter.engine.dialect == "mysql" else '"'
+    there = f"SELECT * FROM {mark}{view.schema}{mark}.{mark}{view.name}{mark}"
+    here = f"SELECT * FROM {quote_name(converter.names[view.schema, view.name])}"
+    with Comparer(path, converter.engine, _OF_VIEWS) as comparer:
+        return comparer.are_same(here, there)
+
+
+def _choose_dialect(engine: Engine, path: Path, queries: Sequence[str], notes: list[str]) -> str:
+    """SQLite, unless more of the queries run in DuckDB, which has the same tables."""
+    runs = Counter({SQLITE: 0, DUCKDB: 0})
+    with GuardedDatabase(path) as database:
+        for sql in queries:
+            try:
+                database.execute(sql)
+                runs[SQLITE] += 1
+            except QueryError:
+                pass
+            try:
+                engine.execute(sql, max_rows=1)
+                runs[DUCKDB] += 1
+            except EngineError:
+                pass
+    if runs[DUCKDB] <= runs[SQLITE]:
+        return SQLITE
+    notes.append(
+        f"gold SQL is taken for DuckDB's: {runs[DUCKDB]} of {len(queries)} queries run there, and"
+        f" {runs[SQLITE]} in SQLite; --dialect says otherwise"
+    )
+    return DUCKDB
+
+
+def _list_tables(path: Path) -> list[ConvertedTable]:
+    with closing(open_database(path)) as connection:
+        made = []
+        for table in read_schema(connection).tables:
+            columns = [(column.name, column.type, column.type) for column in table.columns]
+            kind = "view" if table.is_view else "table"
+            made.append(ConvertedTable(("", table.name), table.name, columns, kind))
+        return made
+
+
+def _write_descriptions(source: Source, folder: Path) -> None:
+    """What columns mean, as BIRD has it: a CSV file a table. From comments there, or a folder."""
+    if source.descriptions is not None:
+        shutil.copytree(source.descriptions, folder)
+        return
+    for table in source.engine.tables if source.engine is not None else ():
+        if any(column.comment for column in table.columns):
+            text = io.StringIO(newline="")
+            writer = csv.writer(text)
+            names = ("original_column_name", "column_name", "column_description")
+            writer.writerow((*names, "value_description"))
+            writer.writerows((column.name, "", column.comment, "") for column in table.columns)
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{table.name.replace('/', '_')}.csv"
+            file.write_text(text.getvalue(), encoding="utf-8", newline="")
+
+
+# --- what is told
+
+
+def _write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase]) -> str:
+    """The report of a corpus, in Markdown."""
+    read = ", ".join(f"`{field}` as {role}" for role, field in given.fields.items())
+    lines = [f"# The corpus {name}", ""]
+    lines += [f"{spell_count(len(given.questions), 'question')} of {given.path.name}: {read}.", ""]
+    for database in made:
+        lines += _describe(database)
+    return "\n".join(lines)
+
+
+def _describe(made: MadeDatabase) -> list[str]:
+    source = made.source
+    lines = [f"## {source.name}", "", f"{source.place}: {source.kind}.", ""]
+    lines += [*(f"- {note}" for note in made.notes), ""] if made.notes else []
+    if source.engine is None:
+        lines += ["It is taken as it is, with its types, keys and rows.", ""]
+    else:
+        lines += [
+            "Indexes, defaults and checks are left out: they change no answer.",
+            "",
+            "| table | rows | columns, each with its type there and in SQLite | keys |",
+            "|---|---|---|---|",
+        ]
+        for table in made.tables:
+            columns = ", ".join(_write_column(*column) for column in table.columns)
+            keys = "; ".join(table.keys)
+            lines.append(_escape(f"{table.name} ({table.kind})", table.rows, columns, keys))
+        lines.append("")
+        lost = [(table, words) for table in made.tables for words in table.lost]
+        lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
+        lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
+    if made.dialect != SQLITE:
+        how = "and executed there and here" if made.is_compared else "and executed nowhere else"
+        lines += [f"Gold SQL is translated from {made.dialect}, {how}.", ""]
+        if made.differing:
+            lines += ["Set aside as `dialect_differs`:", ""]
+            for question, gold in made.differing:
+                lines.append(f"- {question.text}: {_say(gold)}")
+                lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
+    return lines
+
+
+def _write_column(name: str, kind: str, declared: str) -> str:
+    return f"{name} {kind}" if declared in ("", kind) else f"{name} {kind} → {declared}"
+
+
+def _escape(*cells: object) -> str:
+    return "| " + " | ".join(" ".join(str(c).replace("|", r"\|").split()) for c in cells) + " |"
+
+
+def _say(gold: Translated) -> str:
+    """What is the matter with a query, in a line."""
+    differs = gold.differs or {}
+    if "error" in differs:
+        return str(differs["error"])
+    shown = ((where, encode_json(differs[where]).decode()) for where in ("there", "here"))
+    return f"{differs['detail']} " + ", ".join(f"{where} {rows:.120}" for where, rows in shown)
+
+
+def _tell(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> str:
+    """What was made, for the terminal."""
+    splits = Counter(question.split for question in given.questions)
+    counts = ", ".join(f"{splits[split]} {split}" for split in SOURCE_SPLITS if splits[split])
+    read = ", ".join(f"{role} from {field}" for role, field in given.fields.items())
+    lines = [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
+    for database in made:
+        tables = Counter(table.kind for table in database.tables)
+        parts = [spell_count(count, kind) for kind, count in sorted(tables.items())]
+        source = database.source
+        lines.append(f"{source.name}: {source.kind} with {' and '.join(parts) or 'no table'}")
+        lines += [f"  {note}" for note in database.notes]
+        lost = sum(len(table.lost) for table in database.tables)
+        if lost:
+            lines.append(f"  {spell_count(lost, 'thing')} lost")
+        if database.dialect != SQLITE:
+            words = f"  gold SQL translated from {database.dialect}"
+            words += ", executed there and here" if database.is_compared else ", and not compared"
+            lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
+            shown = database.differing[:_SHOWN]
+            lines += [f"    {question.text}: {_say(gold)}" for question, gold in shown]
+    lines.append(f"What was kept and lost: {folder / REPORT}")
+    return "\n".join(lines)
+
+
+# --- params.yaml
+
+
+def _finish(name: str, folder: Path, now: str | None) -> str:
+    """Write the entry of a corpus that is whole, and say what comes next."""
+    params = read_params()
+    if name in params.corpora:
+        made = ", ".join(str(folder / place) for place in (DATABASES, *FILES.values(), REPORT))
+        return (
+            f"{folder} is a corpus already, and {PARAMS_PATH} has it: corpora.{name}. To make it"
+            f" again, remove {made}.\n{_next(name, folder)}"
+        )
+    text = PARAMS_PATH.read_text(encoding="utf-8")
+    edited = add_entry(text, name, folder, now=now)
+    partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
+    try:
+        partial.write_text(edited, encoding="utf-8")
+        read_params(partial)
+    finally:
+        partial.unlink(missing_ok=True)
+    with replace_file(PARAMS_PATH) as file:
+        file.write(edited.encode())
+    return (
+        f"{PARAMS_PATH}: corpora.{name} is new, corpus is {name}, and select_questions.preset is"
+        f" {SMALL}: all usable questions are taken\n{_next(name, folder)}"
+    )
+
+
+def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> str:
+    """Return the text of params.yaml with the entry of a corpus, which is the one that is used, and
+    without targets that few questions cannot meet. Comments stay.
+
+    Raises:
+        InputError: there is no line `corpora:` below which an entry could stand.
+    """
+    files = ", ".join(
+        f"{split}: [{file}]" for split, file in FILES.items() if (folder / file).is_file()
+    )
+    lines = [
+        f"  {name}:  # made by `answerkey new`: {folder.as_posix()}/{REPORT}",
+        "    origin: directory",
+        f"    layout: {LAYOUT}",
+        f"    root: {folder.as_posix()}",
+        "    db_list: all",
+        "    license: null",
+        f"    questions: {{{files}}}",
+        *([f"    now: {now}"] if now else []),
+    ]
+    entry = "".join(f"{line}\n" for line in lines)
+    edited, count = re.subn(
+        r"^corpora:[ \t]*(#.*)?\n", lambda found: f"{found[0]}{entry}\n", text, flags=re.MULTILINE
+    )
+    if count != 1:
+        raise InputError(f"{PARAMS_PATH}: expected a line `corpora:`, to add below it:\n{entry}")
+    changes: Mapping[tuple[str, ...], Any] = {
+        ("corpus",): name,
+        ("select_questions", "preset"): SMALL,
+    }
+    return edit_params(edited, changes)
+
+
+def _next(name: str, folder: Path) -> str:
+    return "\n".join(
+        (
+            "Next:",
+            "  dvc repro            # builds the dataset",
+            "  answerkey explain    # what it takes, and what else it could",
+            "  answerkey review     # the page, and how to go through doubtful questions",
+            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()} params.yaml"
+            "    # shares it",
+            f"More: {PAGE}",
+        )
+    )

@@ -1,0 +1,225 @@
+"""A file of questions of a user: JSON, JSON Lines, CSV or Excel, whatever its fields are called."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from answerkey.base.errors import InputError
+from answerkey.base.records import list_files, read_json, read_lines
+from answerkey.corpus.corpora import PAGE
+from answerkey.sections.corpora import TRAIN, VALIDATION
+
+ENDINGS = (".json", ".jsonl", ".csv", ".tsv", ".xlsx")
+
+QUESTION, SQL, DB_ID, SPLIT = ("question", "gold_sql", "db_id", "split")
+EVIDENCE, DIFFICULTY, OTHERS, RULE = ("evidence", "difficulty", "other_sql", "grading_method")
+# What a field may be called, in small letters with _ between words; the first that has text counts.
+ALIASES = {
+    QUESTION: "question question_text text utterance nl nl_question nlq natural_language"
+    " natural_language_question user_question",
+    SQL: "gold_sql sql query gold_query sql_query gold golden_sql answer_sql",
+    DB_ID: "db_id database database_name database_id db db_name",
+    SPLIT: "split partition subset",
+    EVIDENCE: "evidence external_knowledge knowledge hint hints",
+    DIFFICULTY: "difficulty hardness level sql_complexity",
+    OTHERS: "other_sql other_queries alternative_sql alternatives",
+    RULE: "grading_method",
+}
+# A source split, by what people call it.
+SPLITS = {
+    **dict.fromkeys(("train", "training"), TRAIN),
+    **dict.fromkeys(
+        ("validation", "valid", "val", "dev", "eval", "evaluation", "test"), VALIDATION
+    ),
+}
+_MAX_NAMED = 5  # rows that an error names
+
+
+class GivenQuestion(NamedTuple):
+    """A question as its file has it; sql: gold first, then others that are right, too."""
+
+    text: str
+    sql: tuple[str, ...]
+    db_id: str | None
+    split: str
+    kept: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenQuestions:
+    """fields: what the file calls each field that is read, by our name for it."""
+
+    path: Path
+    fields: dict[str, str]
+    questions: list[GivenQuestion]
+
+
+def read_questions(path: Path) -> GivenQuestions:
+    """Read all questions of a file; rows without anything are passed over.
+
+    Raises:
+        InputError: the file cannot be read, has no field for questions or for SQL, or rows without
+            one of them; with what was found.
+    """
+    rows = _read_rows(path)
+    columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    fields = {role: found for role in ALIASES if (found := _find_field(role, rows))}
+    if missing := [role for role in (QUESTION, SQL) if role not in fields]:
+        words = "; ".join(f"{role}, as {', '.join(ALIASES[role].split())}" for role in missing)
+        found = ", ".join(columns) or "none"
+        raise InputError(f"{path}: found the fields {found}: expected {words} ({PAGE})")
+    bare: dict[str, list[str]] = {}
+    questions = []
+    for where, row in rows:
+        given = {role: row.get(name) for role, name in fields.items()}
+        sql = _list_queries(given[SQL], given.get(OTHERS))
+        for role, is_there in ((QUESTION, _is_text(given[QUESTION])), (SQL, bool(sql))):
+            if not is_there:
+                bare.setdefault(role, []).append(where)
+        split = str(given.get(SPLIT) or TRAIN).strip().lower()
+        if split not in SPLITS:
+            known = ", ".join(SPLITS)
+            words = f"{where}: {fields[SPLIT]} is {split!r}: expected one of {known}"
+            raise InputError(f"{path}: {words}")
+        db_id = given.get(DB_ID)
+        kept = {role: given[role] for role in (EVIDENCE, DIFFICULTY, RULE) if given.get(role)}
+        questions.append(
+            GivenQuestion(
+                str(given[QUESTION]), sql, str(db_id) if db_id else None, SPLITS[split], kept
+            )
+        )
+    if bare:
+        words = "; ".join(
+            f"no {fields[role]} in {', '.join(places[:_MAX_NAMED])}"
+            + (f" and {len(places) - _MAX_NAMED} more" if len(places) > _MAX_NAMED else "")
+            for role, places in bare.items()
+        )
+        raise InputError(f"{path}: {words}: expected text for each question")
+    return GivenQuestions(path, fields, questions)
+
+
+def _find_field(role: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str | None:
+    """What the file calls a field: the first alias with a text, or for SQL a list of texts. Spider
+    has its queries as `query`, and as `sql` what its parser made of them."""
+    spelled: dict[str, str] = {}
+    for _, row in rows:
+        for name, value in row.items():
+            if _is_text(value) or (role in (SQL, OTHERS) and _list_queries(value)):
+                spelled.setdefault("_".join(name.lower().replace("-", " ").split()), name)
+    return next((spelled[alias] for alias in ALIASES[role].split() if alias in spelled), None)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _list_queries(*values: Any) -> tuple[str, ...]:
+    """The queries of fields that each hold one, or a list."""
+    parts = [part for value in values for part in (value if isinstance(value, list) else [value])]
+    return tuple(dict.fromkeys(part for part in parts if _is_text(part)))
+
+
+def _read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of a file, each with its place."""
+    ending = path.suffix.lower()
+    if not path.is_file():
+        raise FileNotFoundError(f"No {path}: expected a file of questions")
+    if ending == ".jsonl":
+        rows = [(f"line {where.rpartition(':')[2]}", row) for where, row in read_lines(path)]
+    elif ending == ".json":
+        rows = [(f"row {number}", row) for number, row in enumerate(_read_array(path))]
+    elif ending in (".csv", ".tsv"):
+        rows = _read_csv(path)
+    elif ending == ".xlsx":
+        rows = _read_excel(path)
+    else:
+        raise InputError(f"{path}: expected a file of questions: {', '.join(ENDINGS)}")
+    return [(where, row) for where, row in rows if any(v not in (None, "") for v in row.values())]
+
+
+def _read_array(path: Path) -> list[dict[str, Any]]:
+    """The objects of an array, or of the one array that an object holds."""
+    value = read_json(path, is_own=False)
+    if isinstance(value, dict):
+        lists = [part for part in value.values() if isinstance(part, list)]
+        value = lists[0] if len(lists) == 1 else value
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise InputError(f"{path}: expected an array of objects, one a question")
+    return value
+
+
+def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected CSV as UTF-8: {error}") from error
+    head = text.partition("\n")[0]
+    delimiter = max(",;\t", key=head.count)
+    lines = text.splitlines(keepends=True)
+    csv.field_size_limit(1 << 30)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    try:
+        names = [name.strip() for name in next(reader, [])]
+        rows = []
+        for values in reader:
+            where = f"line {reader.line_num}"
+            if len(values) > len(names):
+                words = f"{len(values)} values, expected {len(names)}: {', '.join(names)}"
+                raise InputError(f"{path}: {where}: {words}")
+            rows.append((where, dict(zip(names, values, strict=False))))
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: expected CSV: {error}") from error
+    return rows
+
+
+def _read_excel(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of the first sheet, whose first row has the names."""
+    import zipfile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise InputError(f"{path}: expected a workbook of Excel: {error}") from error
+    sheet = book.worksheets[0]
+    lines: list[Sequence[Any]] = list(sheet.iter_rows(values_only=True))
+    book.close()
+    names = ["" if name is None else str(name).strip() for name in (lines[0] if lines else ())]
+    return [
+        (f"row {number}", {name: v for name, v in zip(names, values, strict=False) if name})
+        for number, values in enumerate(lines[1:], start=2)
+    ]
+
+
+def find_questions(folder: Path) -> Path:
+    """The file of a folder that holds questions: `questions` with an ending, or the only one that
+    has the fields.
+
+    Raises:
+        InputError: there is none, or several.
+    """
+    files = [path for path in list_files(folder, "*") if path.suffix.lower() in ENDINGS]
+    named = [path for path in files if path.stem.lower() == "questions"]
+    chosen = named or [path for path in files if _has_questions(path)]
+    if len(chosen) != 1:
+        words = f"has {', '.join(path.name for path in chosen)}" if chosen else "has none"
+        raise InputError(
+            f"{folder}: {words}: expected one file of questions ({', '.join(ENDINGS)}), or"
+            " --questions FILE"
+        )
+    return chosen[0]
+
+
+def _has_questions(path: Path) -> bool:
+    try:
+        read_questions(path)
+    except (InputError, ValueError, json.JSONDecodeError):
+        return False
+    return True

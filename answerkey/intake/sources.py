@@ -1,0 +1,258 @@
+"""What a path or a URL of a database is, and the way to its tables."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from answerkey.base.errors import InputError
+from answerkey.base.records import list_files
+from answerkey.corpus.corpora import PAGE
+from answerkey.intake.engines import (
+    DUCKDB,
+    MYSQL,
+    POSTGRES,
+    SQLITE,
+    TABLE_FILES,
+    DuckDB,
+    Engine,
+    MySQL,
+    Postgres,
+    hide_password,
+    list_table_files,
+)
+from answerkey.intake.questions import DB_ID, GivenQuestions
+from answerkey.intake.servers import load_dump
+from answerkey.sqlite.files import check_db_id
+
+EXPECTED = (
+    "a file of SQLite or DuckDB, CSV or Parquet files or a folder of them, what pg_dump wrote, SQL"
+    f" text of SQLite, or a URL such as postgresql://USER:PASSWORD@HOST/DATABASE ({PAGE})"
+)
+DESCRIPTIONS = "database_description"
+
+_SQLITE_HEADER = b"SQLite format 3\x00"
+_URL = re.compile(r"(\w+)(\+\w+)?://", re.ASCII)
+_NAMED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
+_SCHEMES = {"postgres": POSTGRES, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
+_ENDINGS = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb", ".sql", ".dump", ".gz")
+# What text begins with that pg_dump or mysqldump wrote.
+_POSTGRES_TEXT = re.compile(
+    r"PostgreSQL database (cluster )?dump|^SET standard_conforming_strings|^COPY .* FROM stdin;",
+    re.MULTILINE,
+)
+_MYSQL_TEXT = re.compile(r"^-- (MySQL|MariaDB) dump|^/\*M?!\d{5}|\) ENGINE=", re.MULTILINE)
+_HEAD_BYTES = 200_000
+
+SQLITE_FILE, SQLITE_TEXT = ("a file of SQLite", "SQL text of SQLite")
+
+
+class Source(NamedTuple):
+    """A database that is given.
+
+    name: what the corpus calls it.
+    place: where it is, without a password.
+    kind: what it is, in words.
+    engine: its tables and queries, if it is not SQLite's.
+    path: the file, if it is SQLite's.
+    dialect: of its queries, unless somebody says otherwise.
+    descriptions: a folder that says what columns mean.
+    is_named: whether the name is one that somebody gave.
+    """
+
+    name: str
+    place: str
+    kind: str
+    dialect: str
+    engine: Engine | None = None
+    path: Path | None = None
+    descriptions: Path | None = None
+    is_named: bool = False
+
+
+def open_source(text: str, stack: ExitStack, *, without: Path) -> Source:
+    """Open a database by its path, URL, or NAME=PATH; the stack closes it.
+
+    without: the file of questions, which is no table.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        InputError: it is none that can be read, with what it seems to be.
+    """
+    named = _NAMED.fullmatch(text)
+    if named and not Path(text).exists():
+        name, text = named[1], named[2]
+        return _open(text, stack, without)._replace(name=check_db_id(name), is_named=True)
+    return _open(text, stack, without)
+
+
+def _open(text: str, stack: ExitStack, without: Path) -> Source:
+    url = _URL.match(text)
+    if url is not None:
+        return _open_url(text, _SCHEMES.get(url[1].lower()), stack)
+    path = Path(text)
+    if not path.exists():
+        raise FileNotFoundError(f"No {path}: expected {EXPECTED}")
+    if path.is_dir():
+        return _open_folder(path, stack, without)
+    name = check_db_id(path.name.partition(".")[0] or path.name)
+    if path.suffix.lower() in TABLE_FILES:
+        return _open_tables(name, path, [path], stack)
+    content = path
+    if path.suffix.lower() == ".gz":
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="answerkey-"))
+        content = Path(folder) / path.stem
+        try:
+            with gzip.open(path) as packed, content.open("wb") as file:
+                shutil.copyfileobj(packed, file)
+        except (OSError, EOFError) as error:
+            raise InputError(f"{path}: expected what gzip packed: {error}") from error
+    return _open_file(name, path, content, stack)
+
+
+def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
+    place = hide_password(url)
+    name = unquote(urlsplit(url).path.strip("/"))
+    if dialect is None or not name:
+        raise InputError(f"{place}: expected {EXPECTED}")
+    rest = url.partition("://")[2]
+    engine: Engine
+    if dialect == POSTGRES:
+        engine, kind = Postgres(f"postgresql://{rest}"), "a database of Postgres"
+    else:
+        engine, kind = MySQL(f"mysql://{rest}"), "a database of MySQL"
+    stack.callback(engine.close)
+    return Source(check_db_id(name), place, kind, dialect, engine)
+
+
+def _open_folder(path: Path, stack: ExitStack, without: Path) -> Source:
+    name = check_db_id(path.resolve().name)
+    if (path / "toc.dat").is_file():
+        return _open_dump(name, path, path, stack, is_text=False)
+    questions = without.resolve()
+    files = [file for file in list_table_files(path) if file.resolve() != questions]
+    if not files:
+        found = ", ".join(each.name for each in list_files(path, "*")[:5]) or "nothing"
+        words = f"expected files of tables ({', '.join(TABLE_FILES)})"
+        raise InputError(f"{path}: {words}, found {found}")
+    return _open_tables(name, path, files, stack)
+
+
+def _open_tables(name: str, path: Path, files: list[Path], stack: ExitStack) -> Source:
+    repeated = {file.stem.casefold() for file in files}
+    if len(repeated) < len(files):
+        names = ", ".join(file.name for file in files)
+        raise InputError(f"{path}: two files would be one table: {names}")
+    engine = DuckDB.open_tables(files)
+    stack.callback(engine.close)
+    kinds = " and ".join(sorted({file.suffix.lower()[1:].upper() for file in files}))
+    # Who has files of tables may write SQL of anything.
+    return Source(name, str(path), f"files of {kinds}", SQLITE, engine, None, _find_words(path))
+
+
+def _open_file(name: str, path: Path, content: Path, stack: ExitStack) -> Source:
+    with content.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(_SQLITE_HEADER):
+        return Source(name, str(path), SQLITE_FILE, SQLITE, None, content, _find_words(path))
+    if head[8:12] == b"DUCK":
+        engine = DuckDB.open_file(content)
+        stack.callback(engine.close)
+        return Source(name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path))
+    if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
+        return _open_dump(name, path, content, stack, is_text=False)
+    text = head.decode("utf-8", errors="replace")
+    if _POSTGRES_TEXT.search(text):
+        return _open_dump(name, path, content, stack, is_text=True)
+    if _MYSQL_TEXT.search(text):
+        raise InputError(
+            f"{path}: a dump of MySQL, which only a server of it can read: load it into one"
+            f" (mysql DATABASE < {path.name}), and give its URL, mysql://USER:PASSWORD@HOST/DATABASE"
+        )
+    if path.suffix.lower() == ".sql" or content.suffix.lower() == ".sql":
+        return Source(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
+    raise InputError(f"{path}: starts with {head[:16]!r}: expected {EXPECTED}")
+
+
+def _open_dump(name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool) -> Source:
+    loaded = stack.enter_context(load_dump(content, is_text=is_text))
+    engine = Postgres(loaded.url, notes=loaded.notes)
+    stack.callback(engine.close)
+    return Source(name, str(path), "a dump of Postgres", POSTGRES, engine)
+
+
+def _find_words(path: Path) -> Path | None:
+    """The folder with descriptions of columns that lies in a folder of tables, or beside a file."""
+    folder = (path if path.is_dir() else path.parent) / DESCRIPTIONS
+    return folder if folder.is_dir() else None
+
+
+def find_databases(folder: Path, questions: Path) -> list[str]:
+    """The databases that lie in a folder beside a file of questions: files, folders of tables, and
+    the files of tables in the folder itself, which are one database.
+
+    Raises:
+        InputError: there is none.
+    """
+    others = [path for path in list_files(folder, "*") if path != questions]
+    found = [
+        path
+        for path in others
+        if (path.is_dir() and path.name != DESCRIPTIONS and _is_database(path))
+        or (path.is_file() and path.suffix.lower() in _ENDINGS)
+    ]
+    tables = [path for path in list_table_files(folder) if path != questions]
+    if tables and not found:
+        return [str(folder)]
+    if tables or not found:
+        names = ", ".join(path.name for path in (*found, *tables))
+        words = f"which of {names} is the database?" if tables else "has no database:"
+        raise InputError(f"{folder}: {words} Expected {EXPECTED}, or --database one")
+    return [str(path) for path in found]
+
+
+def _is_database(folder: Path) -> bool:
+    return bool(list_table_files(folder)) or (folder / "toc.dat").is_file()
+
+
+def match_databases(
+    given: GivenQuestions, sources: Sequence[Source]
+) -> tuple[list[Source], dict[str | None, str]]:
+    """Return the databases, and the name of the one that each db_id of the questions means. A
+    single one is asked by questions that name none, and has the name that they all use.
+
+    Raises:
+        InputError: two databases have one name, or questions name another one.
+    """
+    asked = Counter(question.db_id for question in given.questions)
+    named = [db_id for db_id in asked if db_id is not None]
+    if len(sources) == 1 and len(named) <= 1:
+        (source,) = sources
+        if named and not source.is_named:
+            source = source._replace(name=check_db_id(named[0]))
+        return [source], dict.fromkeys(asked, source.name)
+    places: dict[str, Source] = {}
+    for source in sources:
+        other = places.setdefault(source.name.casefold(), source)
+        if other is not source:
+            raise InputError(
+                f"{other.place} and {source.place} are both called {source.name}: expected"
+                " --database NAME=PATH for one of them"
+            )
+    unknown = [db_id for db_id in named if db_id.casefold() not in places]
+    if unknown or None in asked:
+        words = f"questions ask {', '.join(unknown)}" if unknown else f"{asked[None]} name none"
+        names = ", ".join(source.name for source in sources)
+        raise InputError(
+            f"{given.path}: {words}: expected one of the databases {names} as"
+            f" {given.fields.get(DB_ID, DB_ID)}; --database NAME=PATH gives a database its name"
+        )
+    return list(sources), {db_id: places[db_id.casefold()].name for db_id in named}

@@ -1,0 +1,186 @@
+"""Gold SQL of other dialects: what it becomes, and when its rows differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from answerkey.intake.dialects import Comparer, Renaming, TranslationError, translate
+from answerkey.intake.engines import DuckDB
+from answerkey.intake.new_corpus import convert
+
+NAMES = {("main", "ship"): "ship", ("sales", "ship"): "sales_ship", ("sales", "Leg"): "Leg"}
+RENAMING = Renaming(NAMES, ("main", "sales"), frozenset({"born"}))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "expected"),
+    [
+        # What SQLite reads as it is stays as it was written.
+        ("duckdb", "select  name from ship where id NOT IN (1)", None),
+        ("mysql", "select `name` from ship", None),
+        ("duckdb", "SELECT a / b FROM ship", "SELECT CAST(a AS REAL) / b FROM ship"),
+        ("postgres", "SELECT a FROM ship ORDER BY a", "SELECT a FROM ship ORDER BY a NULLS LAST"),
+        # Tables of schemas, and what columns call them.
+        (
+            "postgres",
+            "SELECT sales.ship.a FROM sales.ship",
+            "SELECT ship.a FROM sales_ship AS ship",
+        ),
+        ("postgres", "SELECT s.a FROM SALES.Ship s", "SELECT s.a FROM sales_ship AS s"),
+        ("duckdb", "SELECT a FROM leg", None),
+        ("postgres", "SELECT a FROM other.ship", None),
+        (
+            "postgres",
+            "WITH ship AS (SELECT 1 AS a) SELECT a FROM ship, sales.ship AS s",
+            "WITH ship AS (SELECT 1 AS a) SELECT a FROM ship, sales_ship AS s",
+        ),
+        # Dates.
+        (
+            "postgres",
+            "SELECT EXTRACT(YEAR FROM born), date_trunc('month', t) FROM ship",
+            "SELECT CAST(STRFTIME('%Y', born) AS INTEGER), DATE(t, 'start of month') FROM ship",
+        ),
+        (
+            "postgres",
+            "SELECT born + interval '1 month', t - interval '2 weeks' FROM ship",
+            "SELECT DATE(born, '+1 months'), DATETIME(t, '-14 days') FROM ship",
+        ),
+        (
+            "mysql",
+            "SELECT QUARTER(born), DATE_ADD(born, INTERVAL 1 DAY) FROM ship",
+            "SELECT CAST(CAST((CAST(STRFTIME('%m', born) AS INTEGER) + 2) AS REAL) / 3 AS INTEGER),"
+            " DATE(born, '+1 days') FROM ship",
+        ),
+        (
+            "duckdb",
+            "SELECT born - DATE '2024-01-01' FROM ship",
+            "SELECT CAST((JULIANDAY(born) - JULIANDAY(DATE('2024-01-01'))) AS INTEGER) FROM ship",
+        ),
+        # Texts, and groups.
+        ("postgres", "SELECT LEFT(a, 2) FROM ship", "SELECT SUBSTRING(a, 1, 2) FROM ship"),
+        (
+            "duckdb",
+            "SELECT a, count(*), b FROM ship GROUP BY ALL",
+            "SELECT a, COUNT(*), b FROM ship GROUP BY 1, 3",
+        ),
+        ("duckdb", "SELECT sum(a) FROM ship GROUP BY ALL", "SELECT SUM(a) FROM ship"),
+    ],
+)
+def test_query_is_written_for_sqlite(dialect: str, sql: str, expected: str | None) -> None:
+    written = translate(sql, dialect, RENAMING, is_checked=True)
+    assert written[0] == (expected or sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT a FROM", "Expected table name"),
+        ("SELECT (", "keyword"),
+        ("DELETE FROM ship", "expected one query"),
+        ("SELECT 1; SELECT 2", "expected one query"),
+        ("", "expected one query"),
+    ],
+)
+def test_what_is_no_query_is_told(sql: str, words: str) -> None:
+    with pytest.raises(TranslationError, match=words):
+        translate(sql, "postgres", RENAMING, is_checked=True)
+
+
+ROWS = """
+CREATE SCHEMA sales;
+CREATE TABLE ship (id INTEGER, name VARCHAR, weight DECIMAL(6,2), born DATE, seen TIMESTAMP,
+                   ok BOOLEAN, tags VARCHAR[], "index" INTEGER);
+INSERT INTO ship VALUES (1, 'Sun', 5.50, '2024-01-31', '2024-01-31 10:00:00', true, ['a'], 1),
+    (2, 'Tern', 5.50, '2023-05-01', '2023-05-01', false, ['a', 'b'], 2),
+    (3, 'Ant', NULL, NULL, NULL, NULL, NULL, 3);
+CREATE TABLE sales.ship (id INTEGER);
+INSERT INTO sales.ship VALUES (7);
+"""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Comparer, Comparer]]:
+    """A comparer with the engine, and one without."""
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    folder: Path = tmp_path_factory.mktemp("dialects")
+    connection = duckdb.connect(str(folder / "a.duckdb"))
+    connection.execute(ROWS)
+    connection.close()
+    with closing(DuckDB.open_file(folder / "a.duckdb")) as engine:
+        convert(engine, folder / "a.sqlite")
+        with (
+            Comparer(folder / "a.sqlite", engine) as one,
+            Comparer(folder / "a.sqlite", None) as two,
+        ):
+            yield one, two
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(weight), avg(weight) / 3 FROM ship",
+        "SELECT ok, born, seen FROM ship",
+        "SELECT date_trunc('year', seen) FROM ship",  # midnight there, a date here
+        "SELECT tags FROM ship",
+        "SELECT id FROM sales.ship",
+        'SELECT "index" FROM ship',  # SQLite reserves the word
+        "SELECT name FROM ship ORDER BY weight DESC NULLS LAST",  # two tie
+        "SELECT name FROM ship ORDER BY name",
+        "SELECT name FROM ship WHERE year(born) = 2024 GROUP BY ALL",
+        "SELECT current_date",  # which the pipeline tells of
+    ],
+)
+def test_same_rows_are_no_difference(world: tuple[Comparer, Comparer], sql: str) -> None:
+    assert world[0].check(sql, "duckdb", RENAMING).differs is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELECT name FROM ship WHERE name LIKE 's%'", "0 rows there, 1 here"),
+        ("SELECT tags[1] FROM ship WHERE id = 1", "1 row there, 1 here"),  # an alias [0]
+        ("SELECT born + INTERVAL 1 MONTH FROM ship WHERE id = 1", "1 row there, 1 here"),
+        ("SELECT nothing FROM ship", "fails in duckdb: Binder Error"),
+        ("SELECT unnest(tags) FROM ship", "fails in SQLite: no such function"),
+        ("FROM", "cannot be translated: "),
+        ("SELECT * FROM read_csv('/etc/passwd')", "fails in duckdb"),
+        ("SELECT i FROM range(30000) t(i)", "more than 20000 rows"),
+    ],
+)
+def test_difference_has_both_queries_and_rows_or_a_message(
+    world: tuple[Comparer, Comparer], sql: str, words: str
+) -> None:
+    differs = world[0].check(sql, "duckdb", RENAMING).differs
+    assert differs is not None
+    assert (differs["dialect"], differs["source_sql"]) == ("duckdb", sql)
+    assert words in (differs.get("error") or differs["detail"])
+
+
+def test_difference_shows_the_rows_that_the_other_side_lacks(
+    world: tuple[Comparer, Comparer],
+) -> None:
+    sql = "SELECT id, CASE WHEN name LIKE 's%' THEN 1 ELSE 2 END FROM ship"
+    differs = world[0].check(sql, "duckdb", RENAMING).differs
+    assert differs is not None
+    assert (differs["there"], differs["here"]) == ([[1, 2]], [[1, 1]])
+    assert differs["detail"] == "3 rows there, 3 here"
+
+
+def test_order_counts_where_no_rows_tie(world: tuple[Comparer, Comparer]) -> None:
+    sql = "SELECT name FROM ship ORDER BY CASE WHEN name LIKE 's%' THEN 9 ELSE id END"
+    differs = world[0].check(sql, "duckdb", RENAMING).differs
+    assert differs is not None
+    assert differs["detail"] == "3 rows there, 3 here, in another order"
+
+
+def test_without_its_engine_what_sqlite_lacks_is_refused(world: tuple[Comparer, Comparer]) -> None:
+    _, alone = world
+    assert alone.check("SELECT name FROM ship", "snowflake", RENAMING).differs is None
+    for sql in ("SELECT TO_VARIANT(name) FROM ship", "SELECT name FROM ship SAMPLE (10)"):
+        differs = alone.check(sql, "snowflake", RENAMING).differs
+        assert differs is not None, sql
+        assert differs["error"].startswith(("fails in SQLite: ", "cannot be translated: "))

@@ -1,0 +1,284 @@
+"""`answerkey new`: the corpus that it makes, what it writes into params.yaml, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from answerkey.base.errors import InputError
+from answerkey.base.records import read_jsonl
+from answerkey.corpus.corpora import parse_corpora
+from answerkey.corpus.downloads import locate_all
+from answerkey.corpus.loading import load_corpora
+from answerkey.intake.new_corpus import make_corpus
+from answerkey.sections.corpora import Download
+from answerkey.sections.whole_file import read_params
+from tests.shared.checkout import run
+from tests.shared.databases import make_database
+from tests.shared.paths import ROOT
+
+SHIPS = "CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT); INSERT INTO ship VALUES (1, 'Sun')"
+QUESTIONS = [
+    {"question": "How many ships are there?", "sql": "SELECT count(*) FROM ship"},
+    {
+        "question": "Which names?",
+        "sql": ["SELECT name FROM ship", "SELECT DISTINCT name FROM ship"],
+    },
+]
+FOLDER = Path("data/local/fleet")
+
+
+@pytest.fixture
+def project(here: Path) -> Path:
+    """The files of a project that the command looks at, and a folder for those of a user."""
+    for name in ("params.yaml", "dvc.yaml"):
+        shutil.copy(ROOT / name, here / name)
+    (here / "theirs").mkdir()
+    return here
+
+
+def write_questions(path: Path, questions: Any = QUESTIONS) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(questions), encoding="utf-8")
+    return path
+
+
+def read_records(folder: Path = FOLDER) -> list[dict[str, Any]]:
+    return list(read_jsonl(folder / "train.jsonl"))
+
+
+def list_files(folder: Path) -> list[str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path.relative_to(folder).as_posix() for path in files)
+
+
+def test_sqlite_is_taken_as_it_is_and_the_pipeline_reads_the_corpus(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    told = make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    assert "2 questions (2 train): question from question, gold_sql from sql" in told
+    assert "ships: a file of SQLite with 1 table" in told
+    copied = FOLDER / "databases/ships/ships.sqlite"
+    assert copied.read_bytes() == Path("theirs/ships.db").read_bytes()
+    assert list_files(FOLDER) == ["conversion.md", "databases/ships/ships.sqlite", "train.jsonl"]
+    params = read_params()
+    assert (params.corpus, params.select_questions.preset) == ("fleet", "small")
+    corpora = parse_corpora(params.corpus, params.corpora)
+    first, second = load_corpora(corpora, limits=Download()).records
+    assert first["gold_sql"] == QUESTIONS[0]["sql"]
+    assert second["other_sql"] == ["SELECT DISTINCT name FROM ship"]
+    (source,) = locate_all(corpora, limits=Download()).values()
+    assert source.path == copied
+
+
+def test_params_keep_their_comments_and_all_other_values(project: Path) -> None:
+    before = Path("params.yaml").read_text(encoding="utf-8")
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    after = Path("params.yaml").read_text(encoding="utf-8")
+    words = [line.partition("#")[2] for line in before.splitlines() if "#" in line]
+    assert [w for w in words if w not in after] == []
+    old, new = yaml.safe_load(before), yaml.safe_load(after)
+    entry = new["corpora"].pop("fleet")
+    assert entry["root"] == "data/local/fleet"
+    assert entry["questions"] == {"train": ["train.jsonl"]}
+    old["corpus"], old["select_questions"]["preset"] = "fleet", "small"
+    assert new == old
+
+
+def test_both_are_found_in_the_folder(project: Path) -> None:
+    FOLDER.mkdir(parents=True)
+    make_database(FOLDER / "ships.sqlite", SHIPS)
+    write_questions(FOLDER / "questions.json")
+    assert "ships: a file of SQLite with 1 table" in make_corpus(FOLDER)
+    assert [record["db_id"] for record in read_records()] == ["ships", "ships"]
+
+
+def test_second_run_changes_nothing_and_says_so(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    files = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    told = make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    assert "is a corpus already, and params.yaml has it: corpora.fleet. To make it again" in told
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == files
+    shutil.copy(ROOT / "params.yaml", "params.yaml")  # a run that ended before the entry goes on
+    assert "corpora.fleet is new" in make_corpus(FOLDER)
+
+
+def test_run_that_fails_leaves_nothing_behind(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"), [{**QUESTIONS[0], "grading_method": "x"}])
+    before = Path("params.yaml").read_bytes()
+    Path("theirs/other.db").write_bytes(b"SQLite format 3\x00 and no more")
+    with pytest.raises(InputError, match="Corrupt database"):
+        make_corpus(FOLDER, databases=["theirs/other.db"], questions=asked)
+    assert list_files(FOLDER) == []
+    assert Path("params.yaml").read_bytes() == before
+
+
+def test_file_that_is_there_is_not_replaced(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    write_questions(FOLDER / "train.jsonl", QUESTIONS)
+    with pytest.raises(InputError, match=r"fleet/train\.jsonl: is there"):
+        make_corpus(FOLDER, databases=["theirs/ships.db"], questions=FOLDER / "train.jsonl")
+
+
+def test_splits_are_files(project: Path) -> None:
+    for name in ("ships", "boats"):
+        make_database(Path(f"theirs/{name}.db"), SHIPS)
+    asked = [{**QUESTIONS[0], "db_id": "ships"}, {**QUESTIONS[0], "db_id": "BOATS", "split": "dev"}]
+    told = make_corpus(
+        FOLDER,
+        databases=["theirs/ships.db", "boats=theirs/boats.db"],
+        questions=write_questions(Path("theirs/asked.json"), asked),
+    )
+    assert "2 questions (1 train, 1 validation)" in told
+    assert [row["db_id"] for row in read_jsonl(FOLDER / "validation.jsonl")] == ["boats"]
+    files = read_params().corpora["fleet"].questions
+    assert files == {"train": ["train.jsonl"], "validation": ["validation.jsonl"]}
+
+
+def test_one_database_has_the_name_that_questions_use(project: Path) -> None:
+    make_database(Path("theirs/export-3.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"), [{**QUESTIONS[0], "db_id": "harbour"}])
+    make_corpus(FOLDER, databases=["theirs/export-3.db"], questions=asked)
+    assert (FOLDER / "databases/harbour/harbour.sqlite").is_file()
+
+
+def test_sql_text_of_sqlite_and_descriptions_are_taken_along(project: Path) -> None:
+    Path("theirs/ships.sql").write_text(SHIPS, encoding="utf-8")
+    words = Path("theirs/database_description/ship.csv")
+    words.parent.mkdir()
+    words.write_text("original_column_name,column_name\nid,number\n", encoding="utf-8")
+    asked = write_questions(Path("theirs/asked.json"))
+    make_corpus(FOLDER, databases=["theirs/ships.sql"], questions=asked)
+    connection = sqlite3.connect(FOLDER / "databases/ships/ships.sqlite")
+    assert connection.execute("SELECT name FROM ship").fetchall() == [("Sun",)]
+    connection.close()
+    assert (FOLDER / "databases/ships/database_description/ship.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("database", "questions", "words"),
+    [
+        ("theirs/none.db", QUESTIONS, r"No theirs/none\.db: expected a file of SQLite or DuckDB"),
+        ("theirs", QUESTIONS, r"theirs: expected files of tables \(\.csv"),
+        ("theirs/a.bin", QUESTIONS, r"starts with b'nothing': expected a file of SQLite"),
+        ("theirs/my.sql", QUESTIONS, r"a dump of MySQL, .*mysql shop < my\.sql|a dump of MySQL"),
+        ("oracle://host/db", QUESTIONS, "expected a file of SQLite or DuckDB"),
+        ("postgresql://kim:secret@127.0.0.1:1/x", QUESTIONS, r"kim:\.\.\.@127.0.0.1:1/x"),
+        ("mysql://kim:secret@127.0.0.1:1/x", QUESTIONS, r"kim:\.\.\.@127.0.0.1:1/x"),
+        ("theirs/ships.db", [{"ask": 1}], "found the fields ask"),
+        (
+            "theirs/ships.db",
+            [{**QUESTIONS[0], "db_id": "a"}, {**QUESTIONS[0], "db_id": "b"}],
+            "questions ask a, b: expected one of the databases ships as db_id",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_told(
+    project: Path, database: str, questions: Any, words: str
+) -> None:
+    pytest.importorskip("psycopg", reason="needs the extra `convert`")
+    make_database(Path("theirs/ships.db"), SHIPS)
+    Path("theirs/a.bin").write_bytes(b"nothing")
+    dump = "-- MySQL dump 10.13\nCREATE TABLE `a` (`b` int) ENGINE=InnoDB;\n"
+    Path("theirs/my.sql").write_text(dump, encoding="utf-8")
+    asked = write_questions(Path("asked.json"), questions)
+    with pytest.raises((InputError, FileNotFoundError), match=words) as error:
+        make_corpus(FOLDER, databases=[database], questions=asked)
+    assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("folder", "dialect", "words"),
+    [
+        ("data/fleet", None, "DVC would not notice changes there: expected data/local/fleet"),
+        ("data/local/a b", None, "expected a name of letters"),
+        ("data/local/sample", None, r"params\.yaml has a corpus sample elsewhere"),
+        ("data/local/fleet", "oracel", "--dialect oracel: expected one of .*postgres"),
+    ],
+)
+def test_place_or_dialect_that_cannot_be_is_told(
+    project: Path, folder: str, dialect: str | None, words: str
+) -> None:
+    asked = write_questions(Path("asked.json"))
+    with pytest.raises(InputError, match=words):
+        make_corpus(Path(folder), databases=["x.db"], questions=asked, dialect=dialect)
+
+
+def test_command_is_one_of_answerkey_and_reads_paths_from_where_one_is(project: Path) -> None:
+    pytest.importorskip("sqlglot", reason="needs the extra `pipeline`")
+    make_database(Path("theirs/ships.db"), SHIPS)
+    write_questions(Path("theirs/asked.json"))
+    words = ("--database", "fleet=ships.db", "--questions", "asked.json")
+    done = run(project / "theirs", "answerkey", "new", "../data/local/fleet", *words)
+    assert "fleet: a file of SQLite with 1 table" in done.stdout
+    assert "dvc repro" in done.stdout
+
+
+def make_duckdb(path: Path, sql: str) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    connection = duckdb.connect(str(path))
+    connection.execute(sql)
+    connection.close()
+
+
+def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path) -> None:
+    sql = (
+        "CREATE TABLE ship (name VARCHAR, tags VARCHAR[]); INSERT INTO ship VALUES ('Sun', ['a']);"
+        " COMMENT ON COLUMN ship.name IS 'as painted'"
+    )
+    make_duckdb(Path("theirs/ships.duckdb"), sql)
+    queries = ["SELECT count(*) / 2 FROM ship", "SELECT tags[1] FROM ship", "SELECT x FROM ship"]
+    asked = [{"question": f"Q{n}", "sql": query} for n, query in enumerate(queries)]
+    told = make_corpus(
+        FOLDER,
+        databases=["theirs/ships.duckdb"],
+        questions=write_questions(Path("asked.json"), asked),
+    )
+    assert "executed there and here: 2 set aside as dialect_differs" in told
+    first, second, third = read_records()
+    assert first["gold_sql"] == "SELECT CAST(COUNT(*) AS REAL) / 2 FROM ship"
+    assert (first["dialect"], first["source_sql"]) == ("duckdb", queries[0])
+    assert "dialect_differs" not in first
+    assert (second["dialect_differs"]["there"], second["dialect_differs"]["here"]) == (
+        [["a"]],
+        [['["a"]']],
+    )
+    assert third["dialect_differs"]["error"].startswith("fails in duckdb")
+    report = (FOLDER / "conversion.md").read_text(encoding="utf-8")
+    assert "tags VARCHAR[] → TEXT" in report
+    assert "- Q1: 1 row there, 1 here there" in report
+    words = (FOLDER / "databases/ships/database_description/ship.csv").read_text(encoding="utf-8")
+    assert "name,,as painted," in words
+
+
+@pytest.mark.parametrize(
+    ("sql", "dialect", "expected"),
+    [
+        ("SELECT year(born) FROM ship", None, "duckdb"),
+        ("SELECT strftime('%Y', born) FROM ship", None, "sqlite"),
+        ("SELECT name FROM ship", None, "sqlite"),
+        ("SELECT name FROM ship", "duckdb", "duckdb"),
+    ],
+)
+def test_dialect_of_tables_is_that_in_which_queries_run(
+    project: Path, sql: str, dialect: str | None, expected: str
+) -> None:
+    pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    FOLDER.mkdir(parents=True)
+    (FOLDER / "ship.csv").write_text("name,born\nSun,2024-02-29\n", encoding="utf-8")
+    write_questions(FOLDER / "questions.json", [{"question": "Q", "sql": sql}])
+    told = make_corpus(FOLDER, dialect=dialect)
+    assert ("translated from duckdb" in told) is (expected == "duckdb")
+    assert "dialect_differs" not in read_records()[0]
+    assert [path.name for path in FOLDER.rglob("*.sqlite")] == ["fleet.sqlite"]

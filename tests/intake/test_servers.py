@@ -1,0 +1,218 @@
+"""Databases of real servers: a dump of Postgres in a server of its own, and what a URL gives."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerkey.base.errors import InputError
+from answerkey.intake import servers
+from answerkey.intake.dialects import Comparer, Renaming
+from answerkey.intake.engines import EngineError
+from answerkey.intake.new_corpus import convert
+from answerkey.intake.sources import Source, open_source
+from answerkey.sqlite.files import open_database
+from answerkey.sqlite.schema import ForeignKey, read_schema
+
+TABLES = """
+CREATE SCHEMA sales;
+CREATE TYPE mood AS ENUM ('calm', 'rough');
+CREATE TABLE ship (id integer PRIMARY KEY, name text NOT NULL, "Größe" numeric(10,2), sea mood,
+    ok boolean, tags text[], extra jsonb, big numeric(40,0), key uuid, bytes bytea, born date,
+    seen timestamptz, noted timestamp, at time, trip interval, f real, d double precision,
+    address inet, years int4range, "select" varchar(9));
+COMMENT ON COLUMN ship.name IS 'as painted';
+INSERT INTO ship VALUES (2, 'Zoë', 12.00, 'calm', true, '{a,b}', '{"k": 1}',
+    170141183460469231731687303715884105727, '11111111-1111-1111-1111-111111111111', '\\xAA',
+    '2024-02-29', '2024-01-01 10:00:00+02', '2024-01-01 10:00:00.5', '10:00', '3 days', 0.1, 'nan',
+    '10.0.0.1', '[1,5)', 'x');
+INSERT INTO ship (id, name, born) VALUES (1, '✨', 'infinity');
+CREATE TABLE sales.ship (
+    id integer REFERENCES public.ship (id), "order" bigint, PRIMARY KEY (id, "order"));
+INSERT INTO sales.ship VALUES (1, 2), (1, 1);
+CREATE TABLE sales.line (id integer, "order" bigint,
+    FOREIGN KEY (id, "order") REFERENCES sales.ship (id, "order"));
+CREATE TABLE bare ();
+CREATE TABLE log (id int, day date) PARTITION BY RANGE (day);
+CREATE TABLE log_2024 PARTITION OF log FOR VALUES FROM ('2024-01-01') TO ('2025-01-01');
+INSERT INTO log VALUES (1, '2024-05-05');
+CREATE VIEW calm AS SELECT name, EXTRACT(year FROM born) AS year FROM ship WHERE ok;
+CREATE VIEW tag AS SELECT id, unnest(tags) AS tag FROM ship;
+CREATE MATERIALIZED VIEW names AS SELECT name FROM ship;
+"""
+ROW = (
+    *(2, "Zoë", 12.0, "calm", 1, '["a","b"]', '{"k": 1}', float(2**127)),
+    *("11111111-1111-1111-1111-111111111111", b"\xaa", "2024-02-29", "2024-01-01 08:00:00"),
+    *("2024-01-01 10:00:00.5", "10:00:00", "3 days", 0.1, None, "10.0.0.1", "[1,5)", "x"),
+)
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What pg_dump writes of a database, in each of its formats."""
+    pytest.importorskip("psycopg", reason="needs the extra `convert`")
+    programs = servers.find_programs()
+    if programs is None:
+        pytest.skip("needs Postgres: apt-get install postgresql")
+    folder = tmp_path_factory.mktemp("dumps")
+    (folder / "tables.sql").write_text(TABLES, encoding="utf-8")
+    dump = Path(programs["psql"]).with_name("pg_dump")
+    with servers.load_dump(folder / "tables.sql", is_text=True) as loaded:
+        assert loaded.notes == []
+        formats = {"ships.sql": "p", "ships.dump": "c", "ships.tar": "t", "ships": "d"}
+        for name, kind in formats.items():
+            command = [dump, f"--format={kind}", f"--file={folder / name}", loaded.url]
+            subprocess.run(command, check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def source(dumps: Path) -> Iterator[Source]:
+    with ExitStack() as stack:
+        yield open_source(str(dumps / "ships.sql"), stack, without=Path("questions"))
+
+
+def fetch(path: Path, sql: str) -> list[Any]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(sql).fetchall()
+
+
+@pytest.mark.slow
+def test_tables_keys_values_and_views_of_postgres_are_converted(
+    source: Source, tmp_path: Path
+) -> None:
+    assert source.engine is not None
+    path = tmp_path / "made.sqlite"
+    made = {table.name: table for table in convert(source.engine, path)}
+    first = (1, "✨", *[None] * 8, "infinity", *[None] * 9)
+    assert fetch(path, "SELECT * FROM ship") == [first, ROW]
+    assert fetch(path, "SELECT * FROM sales_ship") == [(1, 1), (1, 2)]
+    assert fetch(path, "SELECT * FROM log") == [(1, "2024-05-05")]
+    assert fetch(path, "SELECT name, year FROM calm") == [("Zoë", 2024)]
+    assert fetch(path, "SELECT tag FROM tag") == [("a",), ("b",)]
+    assert "log_2024" not in made
+    assert source.engine.notes == ["public.bare is left out: it has no column"]
+    with closing(open_database(path)) as connection:
+        schema = read_schema(connection)
+    references = {table.name: table.foreign_keys for table in schema.tables}
+    assert references["sales_ship"] == (ForeignKey(("id",), "ship", ("id",)),)
+    assert references["line"] == (ForeignKey(("id", "order"), "sales_ship", ("id", "order")),)
+    views = {table.name for table in schema.tables if table.is_view}
+    assert views == {"calm", "names"}
+    assert sorted(words.partition(":")[0] for words in made["ship"].lost) == ["1 of big", "1 of d"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ships.dump", "ships.tar", "ships", "ships.sql.gz"])
+def test_each_format_of_a_dump_is_read(dumps: Path, name: str) -> None:
+    if name.endswith(".gz"):
+        with gzip.open(dumps / name, "wb") as packed:
+            packed.write((dumps / "ships.sql").read_bytes())
+    with ExitStack() as stack:
+        opened = open_source(str(dumps / name), stack, without=Path("questions"))
+        assert (opened.name, opened.kind) == ("ships", "a dump of Postgres")
+        assert opened.engine is not None
+        assert len(opened.engine.execute("SELECT name FROM ship", max_rows=9)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ('SELECT "Größe" / 5, ok, born FROM ship WHERE id = 2', None),
+        ('SELECT "order" FROM sales.ship ORDER BY 1 DESC', None),
+        ("SELECT date_trunc('month', noted), noted::date FROM ship", None),
+        ("SELECT born + interval '1 month' FROM ship WHERE id = 2", None),
+        ('SELECT DISTINCT ON (id) id, "order" FROM sales.ship ORDER BY id, "order" DESC', None),
+        ("SELECT name FROM ship WHERE name LIKE '%o%' -- 100 %", None),
+        ("SELECT tags FROM ship", None),
+        ("SELECT name FROM ship WHERE 'a' = ANY(tags)", "fails in SQLite"),
+        ("SELECT name FROM ship WHERE name LIKE 'z%'", "0 rows there, 1 here"),
+        ("SELECT nothing FROM ship", 'fails in postgres: column "nothing" does not exist'),
+        ("SELECT extra ->> 'k' FROM ship WHERE id = 2", "1 row there, 1 here, of other types"),
+    ],
+)
+def test_gold_of_postgres_is_executed_there_and_here(
+    source: Source, tmp_path: Path, sql: str, words: str | None
+) -> None:
+    engine = source.engine
+    assert engine is not None
+    names = {table.place: table.name for table in convert(engine, tmp_path / "made.sqlite")}
+    renaming = Renaming(names, engine.schemas, frozenset({"born"}))
+    with Comparer(tmp_path / "made.sqlite", engine) as comparer:
+        differs = comparer.check(sql, "postgres", renaming).differs
+    if words is None:
+        assert differs is None
+    else:
+        assert differs is not None
+        assert words in (differs.get("error") or differs["detail"])
+
+
+@pytest.mark.slow
+def test_nothing_is_written_there(source: Source) -> None:
+    engine = source.engine
+    assert engine is not None
+    for sql in (
+        "DELETE FROM ship",
+        "WITH gone AS (DELETE FROM ship RETURNING 1) SELECT * FROM gone",
+    ):
+        with pytest.raises(EngineError, match=r"syntax error|must not contain|cannot"):
+            engine.execute(sql, max_rows=1)
+    assert len(engine.execute("SELECT 1 FROM ship", max_rows=9)) == 2
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there and no zombie, which a container may keep."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
+        return state.split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.slow
+def test_server_ends_and_what_it_had_goes_with_it(dumps: Path) -> None:
+    with servers.load_dump(dumps / "ships.sql", is_text=True) as loaded:
+        folder = Path(loaded.url.partition("host=")[2])
+        pid = int((folder / "data/postmaster.pid").read_text(encoding="utf-8").split()[0])
+        assert is_running(pid)
+    assert not is_running(pid)
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_dump_of_other_roles_loads_and_one_without_tables_is_told(
+    dumps: Path, tmp_path: Path
+) -> None:
+    dump = tmp_path / "a.sql"
+    text = "CREATE TABLE t (a int);\nALTER TABLE t OWNER TO kim;\nCREATE EXTENSION nowhere;\n"
+    dump.write_text(text, encoding="utf-8")
+    with servers.load_dump(dump, is_text=True) as loaded:
+        (note,) = loaded.notes
+        assert note.startswith('while the dump was loaded: extension "nowhere" is not available')
+    dump.write_text("-- PostgreSQL database dump\nSELECT nothing;\n", encoding="utf-8")
+    with (
+        pytest.raises(InputError, match=r"a\.sql: makes no table: .*column \"nothing\" does not"),
+        servers.load_dump(dump, is_text=True),
+    ):
+        pass
+
+
+def test_without_postgres_a_dump_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "_FOLDERS", ())
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    dump = tmp_path / "a.sql"
+    dump.write_text("--\n-- PostgreSQL database dump\n--\n", encoding="utf-8")
+    words = r"a\.sql: a dump of Postgres, .*apt-get install postgresql.*postgresql://"
+    with ExitStack() as stack, pytest.raises(InputError, match=words):
+        open_source(str(dump), stack, without=Path("questions"))
