@@ -1,0 +1,102 @@
+"""docs/your-database.md tells the truth: its example runs, and so does each kind of database."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from answerkey.command import make_parser
+from answerkey.intake import servers
+from answerkey.intake.questions import ALIASES
+from tests.shared.checkout import make_checkout, run
+from tests.shared.paths import ROOT
+from tests.shared.project_world import HARBOUR
+from tests.shared.transcripts import Scene, read_blocks, read_section, read_steps
+
+PAGE = ROOT / "docs/your-database.md"
+
+
+def test_page_has_all_names_of_fields() -> None:
+    rows = re.findall(r"^\| [\w ]+ \| (`.+?`) \|", read_section(PAGE, "Questions"), re.MULTILINE)
+    names = [re.findall(r"`(\w+)`", row) for row in rows]
+    assert sorted(names) == sorted(words.split() for words in ALIASES.values())
+
+
+def test_commands_are_read() -> None:
+    lines = [line for block in read_blocks(PAGE, "") for line in block.splitlines()]
+    assert lines
+    for line in lines:
+        options = make_parser().parse_args(shlex.split(line)[1:])
+        assert options.verb == "new"
+
+
+@pytest.mark.slow
+def test_example_goes_from_files_to_a_rewarded_rollout(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    folder = make_checkout(tmp_path / "answerkey")
+    Scene(tmp_path, {}, folders={"me": folder}).play(read_steps(read_section(PAGE, "An example")))
+
+
+QUERIES = [
+    "SELECT name FROM port WHERE country IS NOT NULL",
+    "SELECT ship.name, port.name FROM ship JOIN port ON ship.port_id = port.id WHERE weight > 50",
+    "SELECT country, count(*) FROM port GROUP BY country",
+    "SELECT name, length / 2 FROM ship WHERE weight < 70",
+    "SELECT array_agg(name) FROM ship",  # which SQLite has not
+]
+# Postgres and DuckDB know no affinity.
+TABLES = HARBOUR.replace("REAL", "DOUBLE PRECISION")
+
+
+def write_duckdb(folder: Path) -> str:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    connection = duckdb.connect(str(folder / "harbour.duckdb"))
+    connection.execute(TABLES)
+    connection.close()
+    return "harbour.duckdb"
+
+
+def write_dump(folder: Path) -> str:
+    pytest.importorskip("psycopg", reason="needs the extra `convert`")
+    programs = servers.find_programs()
+    if programs is None:
+        pytest.skip("needs Postgres: apt-get install postgresql")
+    (folder / "tables.sql").write_text(TABLES, encoding="utf-8")
+    with servers.load_dump(folder / "tables.sql", is_text=True) as loaded:
+        dump = [
+            Path(programs["psql"]).with_name("pg_dump"),
+            "-f",
+            folder / "harbour.sql",
+            loaded.url,
+        ]
+        subprocess.run(dump, check=True, timeout=120)
+    return "harbour.sql"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [write_duckdb, write_dump])
+def test_database_of_another_engine_becomes_a_dataset(write, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    database = theirs / write(theirs)
+    folder = make_checkout(tmp_path / "answerkey")
+    questions = [{"utterance": f"Question {sql}?", "query": sql} for sql in QUERIES]
+    (theirs / "asked.json").write_text(json.dumps(questions), encoding="utf-8")
+    options = ("--database", str(database), "--questions", str(theirs / "asked.json"))
+    told = run(folder, "answerkey", "new", "data/local/harbour", *options).stdout
+    assert "executed there and here: 1 set aside as dialect_differs" in told
+    run(folder, "dvc", "repro")
+    product = json.loads((folder / "data/questions/questions_train.json").read_text("utf-8"))
+    assert [question["question_text"] for question in product] == [
+        f"Question {sql}?" for sql in QUERIES[:4]
+    ]
+    lines = (folder / "data/questions/excluded.jsonl").read_text("utf-8").splitlines()
+    (excluded,) = map(json.loads, lines)
+    assert excluded["reason"] == "dialect_differs"
+    assert QUERIES[4] in excluded["detail"]
+    run(folder, "answerkey", "validate")
