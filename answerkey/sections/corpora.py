@@ -133,6 +133,9 @@ class HubDatabases:
         return place
 
 
+_EVAL_SHARE, _SEED = 0.3, 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRule:
     """How questions come to train and eval.
@@ -147,8 +150,15 @@ class SplitRule:
     """
 
     by: Annotated[str, one_of(SPLIT_BY)]
-    eval_share: PartShare = 0.3
-    seed: Whole = 20
+    eval_share: PartShare = _EVAL_SHARE
+    seed: Whole = _SEED
+
+    def __post_init__(self) -> None:
+        if self.by == SOURCE and (self.eval_share, self.seed) != (_EVAL_SHARE, _SEED):
+            raise ValueError(
+                "by: source keeps the split of the files: expected eval_share and seed with"
+                f" {DATABASE} or {QUERY} alone"
+            )
 
     @property
     def lets_databases_cross(self) -> bool:
