@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
-from answerkey.base.records import encode_json, replace_file, write_jsonl
+from answerkey.base.records import encode_json, read_jsonl, replace_file, write_jsonl
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import PAGE, PIPELINE
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
@@ -49,7 +50,7 @@ from answerkey.intake.sources import (
     match_databases,
     open_source,
 )
-from answerkey.sections.corpora import SOURCE_SPLITS
+from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
 from answerkey.sections.select_questions import SMALL
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
 from answerkey.sqlite.files import open_database
@@ -460,6 +461,7 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
         "    db_list: all",
         "    license: null",
         f"    questions: {{{files}}}",
+        *([f"    split: {{by: {SOURCE}}}"] if _shares_databases(folder) else []),
         *([f"    now: {now}"] if now else []),
     ]
     entry = "".join(f"{line}\n" for line in lines)
@@ -473,6 +475,16 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
         ("select_questions", "preset"): SMALL,
     }
     return edit_params(edited, changes)
+
+
+def _shares_databases(folder: Path) -> bool:
+    """Whether a database has questions in more than one file."""
+    of_files = (
+        {record["db_id"] for record in read_jsonl(folder / file)}
+        for file in FILES.values()
+        if (folder / file).is_file()
+    )
+    return any(count > 1 for count in Counter(chain.from_iterable(of_files)).values())
 
 
 def _next(name: str, folder: Path) -> str:

@@ -93,6 +93,24 @@ def test_params_keep_their_comments_and_all_other_values(project: Path) -> None:
     assert new == old
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ([("ships", "train"), ("boats", "dev")], None),
+        ([("ships", "train"), ("ships", "train")], None),
+        ([("ships", "train"), ("boats", "train"), ("ships", "dev")], {"by": "source"}),
+    ],
+)
+def test_databases_in_both_splits_are_let_there(project: Path, asked: Any, expected: Any) -> None:
+    for name in dict(asked):
+        make_database(Path(f"theirs/{name}.db"), SHIPS)
+    rows = [{**QUESTIONS[0], "db_id": name, "split": split} for name, split in asked]
+    places = [f"theirs/{name}.db" for name in dict(asked)]
+    make_corpus(FOLDER, databases=places, questions=write_questions(Path("theirs/q.json"), rows))
+    entry = yaml.safe_load(Path("params.yaml").read_text(encoding="utf-8"))["corpora"]["fleet"]
+    assert entry.get("split") == expected
+
+
 def test_both_are_found_in_the_folder(project: Path) -> None:
     FOLDER.mkdir(parents=True)
     make_database(FOLDER / "ships.sqlite", SHIPS)
