@@ -281,6 +281,11 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument(
         "--dialect", help="of gold SQL, such as postgres (default: that of the database)"
     )
+    verb.add_argument(
+        "--now",
+        metavar="DATE",
+        help="what date('now'), CURRENT_DATE and the like mean, such as 2025-01-30",
+    )
     verb = add(pin, "write commits and checksums of corpora of the hub into params.yaml", "spider")
     verb.add_argument("corpus", nargs="+", help="an entry of corpora with origin: hub")
     verb = add(

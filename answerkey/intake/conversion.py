@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -106,9 +106,6 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
         return value.isoformat()
     if isinstance(value, time):
         return write_time(value.isoformat())
-    if isinstance(value, timedelta):
-        hours, seconds = divmod(value.total_seconds(), 3600)
-        return write_time(f"{hours:02.0f}:{seconds // 60:02.0f}:{seconds % 60:09.6f}")
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, list | tuple | dict):
@@ -344,17 +341,8 @@ def _count_loss(counts: Counter[str], why: str) -> None:
 
 
 def _choose_writer(declared: str) -> Callable[[Any, Callable[[str], None]], Value]:
-    if declared in TIMES:
-        return _store_time
-    return _store_integer if declared == INTEGER else store_value
+    return _store_time if declared in TIMES else store_value
 
 
 def _store_time(value: Any, lose: Callable[[str], None]) -> Value:
     return write_time(value) if isinstance(value, str) else store_value(value, lose)
-
-
-def _store_integer(value: Any, lose: Callable[[str], None]) -> Value:
-    """MySQL gives the bits of a BIT column as bytes."""
-    if isinstance(value, bytes):
-        return int.from_bytes(value, "big")
-    return store_value(value, lose)

@@ -33,6 +33,7 @@ from answerkey.sqlite.schema import fold_name, read_schema
 # Numbers by value: a sum is a decimal there, and an integer or a float here.
 _RULE = Rule("dialect", numbers_by_value=True)
 _SHOWN_ROWS = 3
+_WRITTEN, _QUOTED = 1, 2  # places in what `translate` returns
 _HOW = {
     DifferenceKind.COLUMN_ORDER: "in another order of columns",
     DifferenceKind.TYPES: "of other types",
@@ -65,8 +66,8 @@ class TranslationError(ValueError):
 
 
 def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -> list[str]:
-    """Return a query as SQL of SQLite, and again with all names in quotes, for words that only
-    SQLite reserves.
+    """Return a query as SQL of SQLite: as it was written, if SQLite should read it as it is meant;
+    in the words of sqlglot; and with all names in quotes, for words that only SQLite reserves.
 
     >>> print(translate('SELECT "Name" FROM s.ship WHERE d::date > $$x$$', "postgres",
     ...                 Renaming({("s", "ship"): "s_ship"}), is_checked=True)[0])
@@ -96,7 +97,7 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -
         if isinstance(error, TranslationError):
             raise
         raise TranslationError(f"the translation fails: {error!r}") from error
-    return list(dict.fromkeys([_keep_text(sql, written[0]), *written]))
+    return [_keep_text(sql, written[0]), *written]
 
 
 def _keep_text(sql: str, written: str) -> str:
@@ -323,16 +324,17 @@ class Comparer(ExitStack):
         return ours is not None and theirs is not None and self._compare(here, ours, theirs) is None
 
     def _execute(self, queries: list[str]) -> tuple[list[Row] | None, str, QueryError | None]:
-        """The rows of the first query that runs, that query, and why the first one does not."""
-        fault = None
-        for sql in queries:
+        """The rows of the first query that runs, and that query; or why the first one fails. For
+        SQLite a quoted name that no column has is a text: so quotes mend the syntax alone."""
+        faults: list[QueryError] = []
+        for place, sql in enumerate(queries):
+            if place == _QUOTED and "syntax error" not in faults[-1].detail:
+                break
             try:
                 return list(self._database.execute(sql)), sql, None
             except QueryError as error:
-                fault = fault or error
-                if "syntax error" not in error.detail:
-                    break
-        return None, queries[0], fault
+                faults.append(error)
+        return None, queries[min(_WRITTEN, len(queries) - 1)], faults[-1]
 
     def _execute_there(self, sql: str) -> tuple[list[Row] | None, str | None]:
         """The rows there, and why there are none; both None: nobody can tell."""

@@ -373,8 +373,13 @@ class MySQL:
 
     def __init__(self, url: str) -> None:
         import pymysql
+        from pymysql.constants import FIELD_TYPE
+        from pymysql.converters import conversions
 
         self.notes: list[str] = []
+        as_text = (FIELD_TYPE.DATE, FIELD_TYPE.TIME, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP)
+        converters: dict[Any, Any] = {**conversions, **dict.fromkeys(as_text, str)}
+        converters[FIELD_TYPE.BIT] = _read_bits
         parts = urlsplit(url)
         try:
             self._connection = pymysql.connect(
@@ -384,6 +389,7 @@ class MySQL:
                 password=unquote(parts.password or ""),
                 database=unquote(parts.path.strip("/")),
                 charset="utf8mb4",
+                conv=converters,
                 connect_timeout=10,
             )
         except (pymysql.Error, ValueError) as error:
@@ -436,6 +442,10 @@ class MySQL:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _read_bits(value: bytes) -> int:
+    return int.from_bytes(value, "big")
 
 
 def hide_password(url: str) -> str:

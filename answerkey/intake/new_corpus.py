@@ -53,6 +53,7 @@ from answerkey.intake.sources import (
 from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
 from answerkey.sections.select_questions import SMALL
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
+from answerkey.sqlite.clock import read_instant
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import quote_name, read_schema
@@ -103,6 +104,8 @@ def make_corpus(
     if dialect is not None and dialect not in Dialect.classes:
         known = ", ".join(sorted(filter(None, Dialect.classes)))
         raise InputError(f"--dialect {dialect}: expected one of {known}")
+    if now is not None:
+        now = _read_now(now)
     if (folder / REPORT).is_file():
         return _finish(name, folder, now)
     there = [place for place in (*FILES.values(), DATABASES) if (folder / place).exists()]
@@ -149,6 +152,13 @@ def make_corpus(
 
 
 # --- the place
+
+
+def _read_now(text: str) -> str:
+    try:
+        return read_instant(text)
+    except ValueError as error:
+        raise InputError(f"--now {text}: {error}") from error
 
 
 def _check_place(folder: Path) -> str:
@@ -462,7 +472,7 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
         "    license: null",
         f"    questions: {{{files}}}",
         *([f"    split: {{by: {SOURCE}}}"] if _shares_databases(folder) else []),
-        *([f"    now: {now}"] if now else []),
+        *([f'    now: "{now}"'] if now is not None else []),
     ]
     entry = "".join(f"{line}\n" for line in lines)
     edited, count = re.subn(

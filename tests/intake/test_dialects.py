@@ -68,6 +68,7 @@ RENAMING = Renaming(NAMES, ("main", "sales"), frozenset({"born"}))
             "SELECT a, COUNT(*), b FROM ship GROUP BY 1, 3",
         ),
         ("duckdb", "SELECT sum(a) FROM ship GROUP BY ALL", "SELECT SUM(a) FROM ship"),
+        ("mysql", "SELECT IF(a, 1, 2) FROM ship", None),  # if this SQLite has it: else IIF
     ],
 )
 def test_query_is_written_for_sqlite(dialect: str, sql: str, expected: str | None) -> None:
@@ -131,6 +132,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Comparer, 
         "SELECT name FROM ship ORDER BY weight DESC NULLS LAST",  # two tie
         "SELECT name FROM ship ORDER BY name",
         "SELECT name FROM ship WHERE year(born) = 2024 GROUP BY ALL",
+        "SELECT if(ok, 'a', 'b') FROM ship",
         "SELECT current_date",  # which the pipeline tells of
     ],
 )

@@ -119,6 +119,7 @@ def test_both_are_found_in_the_folder(project: Path) -> None:
     assert [record["db_id"] for record in read_records()] == ["ships", "ships"]
 
 
+@pytest.mark.slow
 def test_second_run_changes_nothing_and_says_so(project: Path) -> None:
     make_database(Path("theirs/ships.db"), SHIPS)
     asked = write_questions(Path("theirs/asked.json"))
@@ -149,6 +150,7 @@ def test_file_that_is_there_is_not_replaced(project: Path) -> None:
         make_corpus(FOLDER, databases=["theirs/ships.db"], questions=FOLDER / "train.jsonl")
 
 
+@pytest.mark.slow
 def test_splits_are_files(project: Path) -> None:
     for name in ("ships", "boats"):
         make_database(Path(f"theirs/{name}.db"), SHIPS)
@@ -164,6 +166,18 @@ def test_splits_are_files(project: Path) -> None:
     assert files == {"train": ["train.jsonl"], "validation": ["validation.jsonl"]}
 
 
+def test_clock_stands_in_the_entry(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    with pytest.raises(InputError, match="--now soon: expected"):
+        make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked, now="soon")
+    make_corpus(
+        FOLDER, databases=["theirs/ships.db"], questions=asked, now="2025-01-30T10:00+01:00"
+    )
+    assert read_params().corpora["fleet"].now == "2025-01-30 09:00:00"
+
+
+@pytest.mark.slow
 def test_one_database_has_the_name_that_questions_use(project: Path) -> None:
     make_database(Path("theirs/export-3.db"), SHIPS)
     asked = write_questions(Path("theirs/asked.json"), [{**QUESTIONS[0], "db_id": "harbour"}])
@@ -171,6 +185,7 @@ def test_one_database_has_the_name_that_questions_use(project: Path) -> None:
     assert (FOLDER / "databases/harbour/harbour.sqlite").is_file()
 
 
+@pytest.mark.slow
 def test_sql_text_of_sqlite_and_descriptions_are_taken_along(project: Path) -> None:
     Path("theirs/ships.sql").write_text(SHIPS, encoding="utf-8")
     words = Path("theirs/database_description/ship.csv")
@@ -233,6 +248,7 @@ def test_place_or_dialect_that_cannot_be_is_told(
         make_corpus(Path(folder), databases=["x.db"], questions=asked, dialect=dialect)
 
 
+@pytest.mark.slow
 def test_command_is_one_of_answerkey_and_reads_paths_from_where_one_is(project: Path) -> None:
     pytest.importorskip("sqlglot", reason="needs the extra `pipeline`")
     make_database(Path("theirs/ships.db"), SHIPS)
@@ -280,6 +296,7 @@ def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path
     assert "name,,as painted," in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "dialect", "expected"),
     [

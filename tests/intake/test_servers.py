@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import socket
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from answerkey.intake.new_corpus import convert
 from answerkey.intake.sources import Source, open_source
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import ForeignKey, read_schema
+from tests.shared.checkout import run
 
 TABLES = """
 CREATE SCHEMA sales;
@@ -216,3 +218,75 @@ def test_without_postgres_a_dump_says_what_to_do(
     words = r"a\.sql: a dump of Postgres, .*apt-get install postgresql.*postgresql://"
     with ExitStack() as stack, pytest.raises(InputError, match=words):
         open_source(str(dump), stack, without=Path("questions"))
+
+
+MYSQL_TABLES = """
+CREATE TABLE ship (id int PRIMARY KEY, name varchar(20) NOT NULL UNIQUE, weight decimal(6,2),
+    born date, at time, ok tinyint(1), flag bit(3), kind enum('a','b'), big bigint unsigned,
+    bytes blob, `order` int COMMENT 'its place');
+INSERT INTO ship VALUES (1, 'Zoë', 12.00, '2024-02-29', '-10:30:15', 1, b'101', 'b',
+    18446744073709551615, x'AA00', 2);
+CREATE TABLE leg (ship int, n int, PRIMARY KEY (ship, n), FOREIGN KEY (ship) REFERENCES ship (id));
+INSERT INTO leg VALUES (1, 2), (1, 1);
+CREATE TABLE stop (ship int, n int, FOREIGN KEY (ship, n) REFERENCES leg (ship, n));
+CREATE VIEW old AS SELECT name, YEAR(born) AS y FROM ship WHERE ok = 1;
+CREATE USER kim@localhost IDENTIFIED BY 'p@ss';
+GRANT SELECT, SHOW VIEW ON *.* TO kim@localhost;
+"""
+
+
+@pytest.fixture
+def mariadb(tmp_path: Path) -> Iterator[str]:
+    """The URL of a database of MariaDB, whose server ends with the test."""
+    pytest.importorskip("pymysql", reason="needs the extra `convert`")
+    names = ("mariadb-install-db", "mariadbd", "mariadb", "mariadb-admin")
+    if not all(map(shutil.which, names)):
+        pytest.skip("needs MariaDB: apt-get install mariadb-server")
+    data, place = tmp_path / "data", f"--socket={tmp_path / 's'}"
+    run(tmp_path, names[0], "--no-defaults", "--user=root", f"--datadir={data}", "--skip-test-db")
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    options = (f"--datadir={data}", place, f"--port={port}", "--bind-address=127.0.0.1")
+    server = subprocess.Popen([names[1], "--no-defaults", "--user=root", *options])
+    try:
+        run(tmp_path, names[3], "--no-defaults", place, "--wait=30", "--connect-timeout=5", "ping")
+        client = ("mariadb", "--no-defaults", place, "--default-character-set=utf8mb4")
+        run(tmp_path, *client, "-e", "CREATE DATABASE fleet CHARACTER SET utf8mb4")
+        (tmp_path / "tables.sql").write_text(MYSQL_TABLES, encoding="utf-8")
+        run(tmp_path, *client, "-e", f"source {tmp_path / 'tables.sql'}", "fleet")
+        yield f"mysql://kim:p%40ss@127.0.0.1:{port}/fleet"
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+
+
+@pytest.mark.slow
+def test_database_of_mysql_is_read_by_its_url(mariadb: str, tmp_path: Path) -> None:
+    path = tmp_path / "made.sqlite"
+    with ExitStack() as stack:
+        source = open_source(mariadb, stack, without=Path("questions"))
+        assert (source.name, source.place) == ("fleet", mariadb.replace("p%40ss", "..."))
+        engine = source.engine
+        assert engine is not None
+        made = {table.name: table for table in convert(engine, path)}
+        assert fetch(path, "SELECT * FROM ship") == [
+            (1, "Zoë", 12.0, "2024-02-29", "-10:30:15", 1, 5, "b", float(2**64), b"\xaa\x00", 2)
+        ]
+        assert fetch(path, "SELECT * FROM leg") == [(1, 1), (1, 2)]
+        assert made["leg"].keys[0] == 'PRIMARY KEY ("ship", "n")'
+        assert made["stop"].keys == ['FOREIGN KEY ("ship", "n") REFERENCES "leg" ("ship", "n")']
+        assert made["old"].kind == "view"
+        assert made["old"].lost == []
+        renaming = Renaming({table.place: table.name for table in made.values()}, engine.schemas)
+        with Comparer(path, engine) as comparer:
+            for sql in (
+                "SELECT IF(ok, 'a', 'b'), `order` / 5 FROM ship",
+                "SELECT YEAR(born), DATE_FORMAT(born, '%Y-%m') FROM ship WHERE name LIKE '%o%'",
+                "SELECT flag, at FROM fleet.ship LIMIT 0, 1",
+            ):
+                assert comparer.check(sql, "mysql", renaming).differs is None, sql
+            differs = comparer.check("SELECT 1 FROM ship WHERE name = 'zoe'", "mysql", renaming)
+            assert differs.differs is not None
+            assert differs.differs["detail"] == "1 row there, 0 here"
+        with pytest.raises(EngineError):
+            engine.execute("DELETE FROM ship", max_rows=1)
