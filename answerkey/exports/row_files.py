@@ -27,6 +27,7 @@ from pyarrow import json
 from answerkey.base.records import encode_compactly, encode_json, hash_file, replace_file
 
 _GROUP_ROWS = 5000
+_GROUP_CHARACTERS = 200_000_000  # of prompts: those of large schemas have a quarter of a million
 
 
 Row = dict[str, Any]
@@ -84,7 +85,8 @@ class WrittenFile(NamedTuple):
 def write_files(
     questions: Iterable[Any], formats: Mapping[Path, Format], *, group_rows: int = _GROUP_ROWS
 ) -> dict[Path, WrittenFile]:
-    """Write the files of the same questions, of which `group_rows` are held at a time.
+    """Write the files of the same questions, of which `group_rows` are held at a time, or fewer if
+    their prompts are long.
 
     Without a question that a format takes there is no file, since readers fail on one without rows.
 
@@ -92,7 +94,7 @@ def write_files(
         pyarrow.ArrowException: on a value of another type than its column.
     """
     remaining = iter(questions)
-    group = list(islice(remaining, group_rows))
+    group = _take_group(remaining, group_rows)
     if not group:
         return {}
     rows, sizes = (dict.fromkeys(formats, 0) for _ in range(2))
@@ -109,7 +111,7 @@ def write_files(
                 if taken:
                     sizes[path] += writers[path](taken)
                     rows[path] += len(taken)
-            group = list(islice(remaining, group_rows))
+            group = _take_group(remaining, group_rows)
     for path in [path for path, count in rows.items() if not count]:
         path.unlink()
         del rows[path]
@@ -117,6 +119,16 @@ def write_files(
         path: WrittenFile(count, sizes[path], path.stat().st_size, hash_file(path))
         for path, count in rows.items()
     }
+
+
+def _take_group(questions: Iterator[Any], most: int) -> list[Any]:
+    group, characters = [], 0
+    for question in islice(questions, most):
+        group.append(question)
+        characters += len(getattr(question, "prompt", ""))
+        if characters >= _GROUP_CHARACTERS:
+            break
+    return group
 
 
 def _make_rows(rows: list[Row], schema: pa.Schema) -> pa.Table:
