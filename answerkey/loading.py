@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from answerkey.base.log import spell_count
+from answerkey.base.paths import find_exported_databases
 from answerkey.base.records import SPLITS, hash_file
 from answerkey.dataset import MAX_TABLE_BYTES, read_rows
 from answerkey.sqlite.files import find_inside
@@ -147,7 +148,7 @@ def load(
     given = dict(zip(KINDS, (databases, test_suites), strict=True))
     folders = {}
     for kind in KINDS:
-        beside = export.checkout and export.checkout / "data" / kind
+        beside = export.checkout and _find_beside(export.checkout, kind)
         if folder := given[kind]:
             folders[kind] = Path(folder)
         elif beside and beside.is_dir():
@@ -182,6 +183,10 @@ def _naming_extra(extra: str) -> Iterator[None]:
             f"It needs {error.name}: in a clone of Answerkey, pip install '.[{extra}]'",
             name=error.name,
         ) from error
+
+
+def _find_beside(checkout: Path, kind: str) -> Path:
+    return find_exported_databases(checkout) if kind == KINDS[0] else checkout / "data" / kind
 
 
 # --- where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository

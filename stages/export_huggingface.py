@@ -8,8 +8,21 @@ from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.log import format_size, spell_count, start_log
-from answerkey.base.paths import COUNTS, DATABASES, EXPORTS, PRODUCT, SUITE_DATABASES
-from answerkey.base.records import read_json, read_manifest, replace_folder, write_json
+from answerkey.base.paths import (
+    COUNTS,
+    EXPORTS,
+    PRODUCT,
+    SUITE_DATABASES,
+    WIDENED,
+    find_exported_databases,
+)
+from answerkey.base.records import (
+    read_database_hashes,
+    read_json,
+    read_manifest,
+    replace_folder,
+    write_json,
+)
 from answerkey.base.stage import run_stage
 from answerkey.dataset import count_left_out, has_clock
 from answerkey.exports import huggingface
@@ -17,7 +30,6 @@ from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissa
 from answerkey.exports.prompts import read_template
 from answerkey.sections.whole_file import Params, read_params
 
-FOLDERS = {huggingface.DATABASES: DATABASES, huggingface.TEST_SUITES: SUITE_DATABASES}
 PROMPTS = EXPORTS / "prompts"  # as export_trainers rendered them
 OUT = EXPORTS / "huggingface"
 TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
@@ -30,15 +42,18 @@ def main(params: Params) -> None:
     selection = params.select_questions
     least = params.export_trainers.min_mutation_score
     riskiest = params.export_trainers.max_sql_risk
-    manifest = read_manifest(DATABASES / "manifest.json")
+    databases = find_exported_databases()
+    folders = {huggingface.DATABASES: databases, huggingface.TEST_SUITES: SUITE_DATABASES}
+    manifest = read_manifest(databases / "manifest.json")
+    hashes = read_database_hashes(databases) if databases == WIDENED else {}
     with replace_folder(OUT) as folder:
         facts = CardFacts(
             corpora=read_json(PRODUCT / "corpora.json"),
             origins=[database["origin"] for database in manifest.values()],
             has_clock=has_clock(PRODUCT),
-            files=huggingface.write_questions(PRODUCT, PROMPTS, folder),
+            files=huggingface.write_questions(PRODUCT, PROMPTS, folder, hashes=hashes),
             packed=huggingface.write_packed_files(
-                PRODUCT, FOLDERS, folder, max_bytes=hub.max_packed_bytes
+                PRODUCT, folders, folder, max_bytes=hub.max_packed_bytes
             ),
             metrics=read_json(COUNTS),
             bar=count_left_out(
@@ -51,6 +66,7 @@ def main(params: Params) -> None:
             repo_id=hub.repo_id,
             version=hub.version,
             date_published=hub.date_published,
+            is_widened=databases == WIDENED,
         )
         write_json(folder / "croissant.json", make_croissant(facts))
         (folder / "README.md").write_bytes(make_card(facts, read_template(TEMPLATE)).encode())

@@ -7,15 +7,24 @@ template of their own.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from answerkey.base.log import spell_count, start_log
-from answerkey.base.paths import DATABASES, EXPORTS, PRODUCT
-from answerkey.base.records import read_jsonl, write_json
+from answerkey.base.paths import DATABASES, EXPORTS, PRODUCT, WIDENED
+from answerkey.base.records import read_jsonl, replace_folder, write_json
 from answerkey.base.stage import run_stage
 from answerkey.dataset import has_clock
-from answerkey.exports.prompts import PromptLengths, read_links, read_template, read_tokenizer
+from answerkey.exports.prompts import (
+    SEARCHED,
+    PromptLengths,
+    read_links,
+    read_template,
+    read_tokenizer,
+    shows,
+)
 from answerkey.exports.questions_db import write_questions_db
 from answerkey.exports.trainers import FORMATS, write_formats
+from answerkey.exports.widened import widen_databases
 from answerkey.sections.whole_file import Params, read_params
 
 BROWSABLE = EXPORTS / "questions.db"
@@ -28,14 +37,30 @@ def main(params: Params) -> None:
     """Write all formats of all splits, the database, and how long prompts are."""
     log = start_log("export_trainers")
     settings = params.export_trainers
+    template, is_widened = Path(settings.prompt_template), settings.schema == "widened"
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
+    measured: dict[str, Any] = {}
     excluded, clock = read_jsonl(PRODUCT / "excluded.jsonl"), has_clock(PRODUCT)
-    with write_questions_db(BROWSABLE, excluded, has_clock=clock) as add_question:
+    with (
+        replace_folder(WIDENED) as folder,
+        write_questions_db(BROWSABLE, excluded, has_clock=clock) as add_question,
+    ):
+        if is_widened:
+            widened = widen_databases(
+                PRODUCT,
+                DATABASES,
+                folder,
+                tables=settings.widened_tables,
+                seed=settings.widened_seed,
+            )
+            measured["widened"] = widened.summarize()
+            for name, fault in widened.faults.items():
+                log.warning(f"{name} keeps its own schema: {fault}")
         counts = write_formats(
             PRODUCT,
-            DATABASES,
+            folder if is_widened else DATABASES,
             EXPORTS,
-            read_template(Path(settings.prompt_template)),
+            read_template(template),
             lengths.add_example,
             add_question,
             min_mutation_score=settings.min_mutation_score,
@@ -44,8 +69,10 @@ def main(params: Params) -> None:
             example_rows=settings.example_rows,
             max_schema_characters=settings.max_schema_characters,
             named_values=settings.named_values,
+            is_searched=is_widened or shows(template, SEARCHED),
+            is_widened=is_widened,
         )
-    write_json(LENGTHS, lengths.summarize())
+    write_json(LENGTHS, lengths.summarize() | measured)
     splits = ", ".join(f"{split} {count}" for split, count in counts.items())
     formats = len([*FORMATS, BROWSABLE])
     log.info(f"{spell_count(sum(counts.values()), 'question')} in {formats} formats: {splits}")

@@ -13,6 +13,7 @@ SUITE_DATABASES = Path("data/test_suites")
 ROLLOUTS = Path("data/rollouts")
 PRODUCT = Path("data/questions")
 EXPORTS = Path("data/exports")
+WIDENED = EXPORTS / "widened"  # databases, if export_trainers widens their schemas
 COUNTS = Path("metrics/counts.json")
 
 # Between stages. JSON where a file may hold nothing: DVC warns of each file that is empty.
@@ -32,3 +33,10 @@ GOLD_ANSWERS = INTERIM / "gold_answers"
 PARSED = INTERIM / "parsed"
 AUDIT = INTERIM / "audit"
 TEST_SUITES = INTERIM / "test_suites"
+
+
+def find_exported_databases(root: Path = Path()) -> Path:
+    """The folder of the databases that the exports of a project ask: those with tables of others,
+    if export_trainers made such."""
+    widened = root / WIDENED
+    return widened if (widened / "manifest.json").is_file() else root / DATABASES

@@ -6,10 +6,12 @@ An adapter says these in the words of its library, so that a policy has the same
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
+from answerkey.base.paths import WIDENED
 from answerkey.base.records import encode_json
 from answerkey.dataset import (
     Question,
@@ -20,6 +22,7 @@ from answerkey.dataset import (
 )
 from answerkey.loading import load
 from answerkey.reward import TERMS, Explanation, Options, RewardPool
+from answerkey.scoring.worker import DATABASES_VARIABLE
 
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
@@ -33,12 +36,15 @@ def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
     """Return the questions of a split with their prompts, and the folders of their databases as
     options of the reward. Raises FileNotFoundError if there is no such source or split.
 
-    source: data/exports, for which a reward finds databases by itself; or what `answerkey.load`
-        takes, such as "your-name/your-dataset" of the Hugging Face hub.
+    source: data/exports, for which a reward finds databases by itself, but those with a widened
+        schema, which lie there; or what `answerkey.load` takes, such as "your-name/your-dataset" of
+        the Hugging Face hub.
     """
     table = Path(source, "trl", "prompt_completion", f"{split}.parquet")
     if table.is_file():
-        return list(read_export(table)), {}
+        widened = Path(source, WIDENED.name)
+        is_named = DATABASES_VARIABLE in os.environ or not (widened / "manifest.json").is_file()
+        return list(read_export(table)), {} if is_named else {"databases": str(widened)}
     if source == EXPORTS or table.parent.is_dir():
         raise FileNotFoundError(f"No {table}: run `dvc repro export_trainers`, or `dvc pull`")
     loaded = load(source, split=split)

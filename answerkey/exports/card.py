@@ -58,6 +58,7 @@ class CardFacts:
     files: those that exist, by split; packed: the databases, and those of test suites.
     bar: how many questions to train on a reward should not read, and a fine-tuning on gold SQL.
     has_clock: whether the corpus of any question has one.
+    is_widened: whether databases have tables of others.
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -71,6 +72,7 @@ class CardFacts:
     version: str
     date_published: str
     has_clock: bool = False
+    is_widened: bool = False
 
     @property
     def size(self) -> int:

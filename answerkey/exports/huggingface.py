@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -130,9 +131,13 @@ def make_hub_row(example: PromptExample) -> dict[str, Any]:
     }
 
 
-def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, WrittenFile]:
+def write_questions(
+    product: Path, prompts: Path, out: Path, *, hashes: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, WrittenFile]:
     """Write a table for each split that has questions, with the prompts that export_trainers
     rendered; what was written.
+
+    hashes: those of databases that it made itself, by their names.
 
     Raises:
         FileNotFoundError, InputError: as `read_product`.
@@ -141,7 +146,13 @@ def write_questions(product: Path, prompts: Path, out: Path) -> dict[str, Writte
     table = Table(make_schema(columns), make_hub_row)
     written = {}
     for split in SPLITS:
-        examples = _read_examples(read_product(product, split), prompts / f"{split}.parquet")
+        questions = (
+            question._replace(
+                database_sha256=hashes.get(question.database_name, question.database_sha256)
+            )
+            for question in read_product(product, split)
+        )
+        examples = _read_examples(questions, prompts / f"{split}.parquet")
         path = out / f"{split}.parquet"
         if file := write_files(examples, {path: table}).get(path):
             written[split] = file

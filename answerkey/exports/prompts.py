@@ -27,14 +27,15 @@ from math import ceil
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.dataset import Question, list_reward_terms
+from answerkey.exports.table_search import TableSearch
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -54,6 +55,7 @@ _VALUE = (
 )
 _MAX_DISTINCT = 2000  # texts of a column; one with more holds prose, or keys
 _MIN_CHARACTERS = 4  # of a text that is named in any case: "us" is no country
+SEARCHED = "searched_schema"  # the name by which templates show what a search finds
 KNOWN = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
 
 Message = dict[str, str]
@@ -88,12 +90,12 @@ class DatabaseTexts:
 
     def __init__(self, path: Path, *, example_rows: int, max_characters: int) -> None:
         self._max_characters = max_characters
-        self._descriptions = _read_descriptions(path.with_name(DESCRIPTIONS))
+        self.descriptions = _read_descriptions(path.with_name(DESCRIPTIONS))
         with GuardedDatabase(path) as database:
             with closing(open_database(path)) as connection:
-                self._tables = read_schema(connection).tables
+                self.tables = read_schema(connection).tables
             self._rows = {
-                table.name: _read_examples(database, table, example_rows) for table in self._tables
+                table.name: _read_examples(database, table, example_rows) for table in self.tables
             }
         self.path = path
         self.schema = self.write_schema()
@@ -107,21 +109,46 @@ class DatabaseTexts:
         names = None if only is None else {fold_name(name) for name in only}
         tables = [
             table
-            for table in self._tables
+            for table in self.tables
             if table.sql and (names is None or fold_name(table.name) in names)
         ]
-        for count in range(max(map(len, self._rows.values()), default=0), -1, -1):
-            parts = []
-            for table in tables:
-                comments = [
-                    *self._descriptions.get(table.name.casefold(), ()),
-                    *self._rows[table.name][:count],
-                ]
-                parts += [_end_statement(table.sql), *(f"-- {comment}" for comment in comments)]
-            text = "\n".join(parts)
+        for count in range(self._example_rows, -1, -1):
+            text = "\n".join(self._write_table(table, count) for table in tables)
             if len(text) <= self._max_characters:
                 break
         return text
+
+    @cached_property
+    def _example_rows(self) -> int:
+        return max(map(len, self._rows.values()), default=0)
+
+    def _write_table(self, table: Table, count: int) -> str:
+        comments = [
+            *self.descriptions.get(table.name.casefold(), ()),
+            *self._rows[table.name][:count],
+        ]
+        return "\n".join([_end_statement(table.sql), *(f"-- {comment}" for comment in comments)])
+
+    @cached_property
+    def _lengths(self) -> Mapping[str, int]:
+        """The characters of each table in a schema with example rows, its end of line included."""
+        return {
+            fold_name(table.name): len(self._write_table(table, self._example_rows)) + 1
+            for table in self.tables
+            if table.sql
+        }
+
+    def choose_tables(self, needed: Collection[str], ranked: Sequence[str]) -> set[str]:
+        """The tables to show: those that are needed, or else the first one, and of the ranked ones
+        each that still fits into a schema that is short enough."""
+        shown = {fold_name(name) for name in needed or ranked[:1]}
+        left = self._max_characters + 1 - sum(self._lengths.get(name, 0) for name in shown)
+        for name in map(fold_name, ranked):
+            length = self._lengths.get(name, 0)
+            if name not in shown and 0 < length <= left:
+                shown.add(name)
+                left -= length
+        return shown
 
     @cached_property
     def compact_schema(self) -> str:
@@ -129,15 +156,15 @@ class DatabaseTexts:
         foreign keys refer to. Names are quoted where SQL needs it."""
         return "\n".join(
             f"{_quote_where_needed(table.name)}({', '.join(_list_columns(table))})"
-            for table in self._tables
+            for table in self.tables
         )
 
     @cached_property
-    def _texts(self) -> Mapping[str, list[tuple[str, str]]]:
-        """The texts of all columns of tables, each with its column, by their first word."""
-        texts: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    def _texts(self) -> Mapping[str, list[NamedValue]]:
+        """The texts of all columns of tables, by their first word."""
+        texts: defaultdict[str, list[NamedValue]] = defaultdict(list)
         with GuardedDatabase(self.path) as database:
-            for table in filter(_holds_rows, self._tables):
+            for table in filter(_holds_rows, self.tables):
                 for column in table.columns:
                     name = quote_name(column.name)
                     query = (
@@ -150,30 +177,45 @@ class DatabaseTexts:
                         continue
                     for (text,) in rows if len(rows) <= _MAX_DISTINCT else ():
                         if isinstance(text, str) and (words := _split(text)):
-                            texts[words[0]].append((text, f"{table.name}.{column.name}"))
+                            texts[words[0]].append(NamedValue(text, table.name, column.name))
         return texts
 
-    def name_values(self, question: str, *, most: int) -> list[str]:
+    def name_values(self, question: str, *, most: int) -> list[NamedValue]:
         """As many values of the database as that which stand in a question, the longest first.
 
         They are looked up by the question's words alone, so that they tell nothing of gold SQL.
 
         >>> texts.name_values("Which ships lie in cape town?", most=8)      # doctest: +SKIP
-        ["port.name = 'Cape Town'"]
+        [NamedValue(text='Cape Town', table='port', column='name')]
         """
         if not most:
             return []
         words, spelt, values = _split(question), set(_WORD.findall(question)), set()
         for word_index, word in enumerate(words):
-            for text, column in self._texts.get(word, ()):
+            for value in self._texts.get(word, ()):
+                text = value.text
                 parts = _split(text)
                 is_long = len(text) >= _MIN_CHARACTERS
                 if words[word_index : word_index + len(parts)] == parts and (
                     is_long or (not text.islower() and text in spelt)
                 ):
-                    values.add((text, column))
-        chosen = sorted(values, key=lambda value: (-len(value[0]), value))[:most]
-        return [f"{column} = {_quote(text)}" for text, column in chosen]
+                    values.add(value)
+        return sorted(values, key=lambda value: (-len(value.text), value.text, value.place))[:most]
+
+
+class NamedValue(NamedTuple):
+    """A text of a database that a question names: `port.name = 'Cape Town'` in a prompt."""
+
+    text: str
+    table: str
+    column: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.table}.{self.column}"
+
+    def __str__(self) -> str:
+        return f"{self.place} = {_quote(self.text)}"
 
 
 def _holds_rows(table: Table) -> bool:
@@ -276,13 +318,17 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True)
 class PromptExample:
-    """A question with its prompt, as trainers take it, its place in its split, and the schemas that
-    its template may show, by their names."""
+    """A question with its prompt, as trainers take it, and its place in its split.
+
+    schemas: those that its template may show, by their names.
+    recalls: whether such a schema has all tables that gold SQL reads, if schemas are searched.
+    """
 
     question: Question
     prompt: str
     index: int
     schemas: Mapping[str, str] = field(default_factory=dict)
+    recalls: Mapping[str, bool] = field(default_factory=dict)
 
     @cached_property
     def ground_truth(self) -> str:
@@ -317,21 +363,29 @@ def make_completion(gold_sql: str) -> list[Message]:
     return [{"role": "assistant", "content": f"{fence}sql\n{gold_sql}\n{fence}"}]
 
 
+# It reaches nothing outside of what it is given, and fails on a name that it is not given.
+_ENVIRONMENT = ImmutableSandboxedEnvironment(
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+)
+
+
 def read_template(path: Path) -> Template:
-    """A template that reaches nothing outside of what it is given, and fails on a name that it is
-    not given.
+    """The template of a file.
 
     Raises:
         FileNotFoundError: where there is none.
         InputError: with the line, where it is no template.
     """
-    environment = ImmutableSandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
-    )
     try:
-        return environment.from_string(path.read_text(encoding="utf-8"))
+        return _ENVIRONMENT.from_string(path.read_text(encoding="utf-8"))
     except TemplateSyntaxError as error:
         raise InputError(f"{path}:{error.lineno}: expected a Jinja template: {error}") from error
+
+
+def shows(path: Path, name: str) -> bool:
+    """Whether the template of a file shows what it is given by a name."""
+    tree = _ENVIRONMENT.parse(path.read_text(encoding="utf-8"))
+    return name in meta.find_undeclared_variables(tree)
 
 
 def make_prompt_examples(
@@ -343,11 +397,16 @@ def make_prompt_examples(
     example_rows: int,
     max_schema_characters: int,
     named_values: int = 0,
+    is_searched: bool = False,
+    is_widened: bool = False,
 ) -> Iterator[PromptExample]:
     """The prompt examples of a split, in order; each database, whose questions stand together, is
     described once.
 
     links: the tables that somebody chose for questions, by question id.
+    is_searched: templates may show `searched_schema`, and `recalls` are told.
+    is_widened: the databases have tables of others (`answerkey.exports.widened`). A linked schema
+        then shows, beside those of gold, as many as find room: what they join, and what is found.
 
     Raises:
         FileNotFoundError: where a database or their manifest is missing.
@@ -361,41 +420,60 @@ def make_prompt_examples(
         texts = DatabaseTexts(
             local_path(database), example_rows=example_rows, max_characters=max_schema_characters
         )
-        for question in of_database:
-            chosen = links.get(question.question_id)
-            if unknown := [table for table in chosen or () if not texts.write_schema([table])]:
-                raise InputError(
-                    f"tables.json: {question.question_id}: database {name} has no table"
-                    f" {unknown[0]!r}"
-                )
-            schemas = {
-                "schema": texts.schema,
-                "compact_schema": texts.compact_schema,
-                "linked_schema": texts.write_schema(chosen or question.tables_involved or ()),
-            }
-            asked = f"{question.question_text}\n{question.evidence or ''}"
-            facts = schemas | {
-                "database_name": name,
-                "named_values": texts.name_values(asked, most=named_values),
-                "question_text": question.question_text,
-                "evidence": question.evidence,
-                "now": question.now,
-            }
-            try:
-                prompt = template.render(facts)
-            except TemplateError as error:
-                raise InputError(
-                    f"export_trainers.prompt_template: {error}: expected no other names than"
-                    f" {', '.join(facts)}"
-                ) from error
-            yield PromptExample(question, prompt.strip(), index, schemas)
-            index += 1
+        with TableSearch(texts.tables, texts.descriptions) as search:
+            for known in of_database:
+                question = known._replace(database_sha256=hashes[name]) if is_widened else known
+                chosen = links.get(question.question_id, ())
+                if unknown := [table for table in chosen if not texts.write_schema([table])]:
+                    raise InputError(
+                        f"tables.json: {question.question_id}: database {name} has no table"
+                        f" {unknown[0]!r}"
+                    )
+                asked = f"{question.question_text}\n{question.evidence or ''}"
+                values = texts.name_values(asked, most=named_values)
+                gold = question.tables_involved or ()
+                shown: dict[str, Collection[str]] = {"linked_schema": chosen or gold}
+                if is_searched:
+                    ranked = search.rank(asked, [value.table for value in values])
+                    shown[SEARCHED] = texts.choose_tables((), ranked)
+                    if is_widened and not chosen:
+                        ranked = [*search.list_neighbors(gold), *ranked]
+                        shown["linked_schema"] = texts.choose_tables(gold, ranked)
+                schemas = {"schema": texts.schema, "compact_schema": texts.compact_schema}
+                schemas |= {form: texts.write_schema(tables) for form, tables in shown.items()}
+                facts = schemas | {
+                    "database_name": name,
+                    "named_values": [*map(str, values)],
+                    "question_text": question.question_text,
+                    "evidence": question.evidence,
+                    "now": question.now,
+                }
+                try:
+                    prompt = template.render(facts)
+                except TemplateError as error:
+                    raise InputError(
+                        f"export_trainers.prompt_template: {error}: expected no other names than"
+                        f" {', '.join(facts)}"
+                    ) from error
+                every = [table.name for table in texts.tables]
+                recalls = {
+                    form: _is_within(gold, shown.get(form, every))
+                    for form in schemas
+                    if is_searched
+                }
+                yield PromptExample(question, prompt.strip(), index, schemas, recalls)
+                index += 1
+
+
+def _is_within(names: Iterable[str], others: Iterable[str]) -> bool:
+    return set(map(fold_name, names)) <= set(map(fold_name, others))
 
 
 # How long prompts are.
 
 
 SCHEMAS = ("schema", "compact_schema", "linked_schema")
+RECALL = "recall_of_gold_tables"
 LIMITS = (512, 1024, 2048, 4096, 8192)  # tokens: verl filters at 512 by default, TRL cuts at 1,024
 
 
@@ -435,6 +513,8 @@ class PromptLengths:
         self.add(example.prompt, message["content"])
         for name, schema in example.schemas.items():
             self._counts[name, "characters"].append(len(schema))
+        for name, has_all in example.recalls.items():
+            self._counts[name, RECALL].append(has_all)
 
     def add(self, prompt: str, completion: str) -> None:
         """Measure a prompt and its completion."""
@@ -450,8 +530,9 @@ class PromptLengths:
             self._counts["chat", unit].append(own + more)
 
     def summarize(self) -> dict[str, Any]:
-        """Median, 95th percentile and longest, of prompts, chats and each kind of schema; and how
-        many have more tokens than the LIMITS. What was not counted is None."""
+        """Median, 95th percentile and longest, of prompts, chats and each kind of schema; how many
+        have more tokens than the LIMITS; and, if schemas are searched, in which share of questions
+        one has all tables that gold SQL reads. What was not counted is None."""
         lengths: dict[str, Any] = {}
         for name in ("prompt", "chat"):
             tokens = self._counts[name, "tokens"]
@@ -463,8 +544,11 @@ class PromptLengths:
                     for limit in LIMITS
                 },
             }
-        for name in SCHEMAS:
+        searched = [SEARCHED] if (SEARCHED, "characters") in self._counts else []
+        for name in (*SCHEMAS, *searched):
             lengths[name] = {"characters": _summarize(self._counts[name, "characters"])}
+            if has_all := self._counts[name, RECALL]:
+                lengths[name][RECALL] = round(sum(has_all) / len(has_all), 4)
         return lengths
 
 

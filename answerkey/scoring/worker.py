@@ -267,7 +267,9 @@ class OpenDatabases:
         if (actual := self._hashes[version]) != sha256:
             raise InputError(
                 f"{path}: expected sha256 {sha256}, with which its questions were made, found"
-                f" {actual}: fetch the databases of this version of the dataset"
+                f" {actual}: fetch the databases of this version of the dataset, or name their"
+                f" folder ({DATABASES_VARIABLE}), which is data/exports/widened if schemas are"
+                " widened"
             )
 
     def close(self, path: str, now: str | None = None) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
-from answerkey.base.kinds import From0, From1, Ratio, Text, text
+from answerkey.base.kinds import From0, From1, Ratio, Text, Whole, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +13,10 @@ class TrainerSettings:
     """How a prompt is written, for trainers and for the hub, and which questions a reward is for.
 
     prompt_template: a file of Jinja.
+    schema: own, that of the database; widened, with tables of other databases of its corpus and
+        split, so many in all (`answerkey.exports.widened`).
+    widened_tables: how many a database has then, as far as there are so many.
+    widened_seed: chooses which these are, and the order of all.
     example_rows: of each table; fewer if its schema would be too long.
     named_values: values of the database that the question names, at most; 0: none is looked for.
     max_schema_characters: of the schema in a prompt, its example rows included.
@@ -23,6 +27,9 @@ class TrainerSettings:
     """
 
     prompt_template: Text = "templates/prompt.j2"
+    schema: Literal["own", "widened"] = "own"
+    widened_tables: From1 = 100
+    widened_seed: Whole = 20
     example_rows: From0 = 3
     named_values: From0 = 8
     max_schema_characters: From0 = 8000

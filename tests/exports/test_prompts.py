@@ -167,8 +167,27 @@ def test_values_that_a_question_names_are_found_and_the_longest_come_first(
         " INSERT INTO many SELECT 'name' || i, CASE i % 2 WHEN 0 THEN 'name1' ELSE 'a name1' END"
         " FROM n",
     )
-    assert texts.name_values(question, most=8) == values
+    assert [*map(str, texts.name_values(question, most=8))] == values
     assert texts.name_values(question, most=0) == []
+
+
+@pytest.mark.parametrize(
+    ("needed", "ranked", "most", "shown"),
+    [
+        ([], ["voyage", "SHIP"], 1000, {"voyage", "ship"}),
+        ([], ["old", "ship"], 60, {"old"}),
+        ([], ["voyage", "old"], 10, {"voyage"}),
+        ([], ["ship", "voyage", "old"], 110, {"ship", "old"}),  # voyage finds no room
+        (["Ship"], ["voyage"], 10, {"ship"}),  # what is needed is shown, whatever its length
+        ([], [], 10, set()),
+    ],
+)
+def test_tables_are_shown_as_long_as_they_find_room(tmp_path, needed, ranked, most, shown):
+    texts = describe(tmp_path, SHIPS, rows=0, most=most)
+    chosen = texts.choose_tables(needed, ranked)
+    assert chosen == shown
+    if most > 10:
+        assert len(texts.write_schema(chosen)) <= most
 
 
 # --- lengths

@@ -370,3 +370,20 @@ def test_linked_schema_has_the_tables_that_a_file_names(world):
     links.write_text('{"harbour_train_003": ["sailor"]}', encoding="utf-8")
     with pytest.raises(InputError, match="harbour_train_003: database harbour has no table 'sail"):
         world.run("export_trainers")
+
+
+def test_template_of_found_tables_shows_them_and_says_how_many_are_missed(world):
+    world.change("export_trainers.prompt_template", str(ROOT / "templates/prompt_searched.j2"))
+    world.change("export_trainers.max_schema_characters", 500)
+    world.run("export_trainers")
+    rows = parquet.read_table(world.folder / "data/exports/prompts/train.parquet").to_pylist()
+    shown = [re.findall(r"CREATE TABLE (\w+)", row["prompt"][0]["content"]) for row in rows]
+    assert {len(tables) for tables in shown} <= {1, 2, 3}  # of four
+    lengths = world.json("data/exports/prompt_lengths.json")
+    assert lengths["searched_schema"]["characters"]["longest"] <= 500
+    recalls = {
+        name: found["recall_of_gold_tables"] for name, found in lengths.items() if "schema" in name
+    }
+    assert 0 < recalls.pop("searched_schema") < 1
+    assert set(recalls.values()) == {1.0}
+    assert "widened" not in lengths

@@ -1,0 +1,112 @@
+"""Search for the tables that a question needs, as a prompt of a large schema does.
+
+SQLite's own index of full texts ranks tables by BM25: names of tables and columns, and what the
+corpus says of columns, against the words of the question. A table that holds a value which the
+question names counts more, and so does one that a good table joins, since a query has to pass
+through it whether or not the question has a word for it.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Self
+
+from answerkey.sqlite.schema import Table, fold_name
+
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_OF_NAMED_VALUE = 3.0  # about as much as a word that one table of many has
+_SHARE_OF_NEIGHBOR = 0.5
+
+
+class TableSearch:
+    """The tables of a database, to be ranked; use it as a context manager.
+
+    descriptions: lines on the columns of tables, by the names of these in small letters.
+    """
+
+    def __init__(self, tables: Sequence[Table], descriptions: Mapping[str, Sequence[str]]) -> None:
+        self._tables = tables
+        self._descriptions = descriptions
+        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def rank(self, question: str, named: Iterable[str] = ()) -> list[str]:
+        """The names of all tables, those first that have most to do with a question. Where nothing
+        tells, they stand as in the schema.
+
+        named: tables that hold a value which the question names.
+
+        >>> search.rank("Which captains are older than 40?")                # doctest: +SKIP
+        ['captain', 'ship', 'port', 'voyage']
+        """
+        scores = self._match(question)
+        for name in {fold_name(name) for name in named}:
+            scores[name] += _OF_NAMED_VALUE
+        totals = {
+            name: scores[name]
+            + _SHARE_OF_NEIGHBOR * max((scores[neighbor] for neighbor in neighbors), default=0.0)
+            for name, neighbors in self._neighbors.items()
+        }
+        names = [table.name for table in self._tables]
+        return sorted(names, key=lambda name: -totals[fold_name(name)])
+
+    def list_neighbors(self, names: Iterable[str]) -> list[str]:
+        """The tables that join some of these, by a foreign key of either."""
+        found = [self._neighbors.get(fold_name(name), set()) for name in names]
+        return sorted(set().union(*found))
+
+    def _match(self, question: str) -> defaultdict[str, float]:
+        words = dict.fromkeys(_list_words(question))
+        scores: defaultdict[str, float] = defaultdict(float)
+        if words:
+            rows = self._index.execute(
+                "SELECT rowid, bm25(tables, 2, 1) FROM tables WHERE tables MATCH ?",
+                (" OR ".join(f'"{word}"' for word in words),),
+            )
+            for place, score in rows:
+                scores[fold_name(self._tables[place].name)] = -score  # less is better there
+        return scores
+
+    @cached_property
+    def _index(self) -> sqlite3.Connection:
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE tables USING fts5 (name, columns, tokenize='porter')"
+        )
+        for place, table in enumerate(self._tables):
+            lines = self._descriptions.get(table.name.casefold(), ())
+            columns = " ".join([*(column.name for column in table.columns), *lines])
+            texts = (" ".join(_list_words(text)) for text in (table.name, columns))
+            self._connection.execute(
+                "INSERT INTO tables (rowid, name, columns) VALUES (?, ?, ?)", (place, *texts)
+            )
+        return self._connection
+
+    @cached_property
+    def _neighbors(self) -> Mapping[str, set[str]]:
+        """The tables that each one refers to, or that refer to it."""
+        neighbors: dict[str, set[str]] = {fold_name(table.name): set() for table in self._tables}
+        for table in self._tables:
+            for key in table.foreign_keys:
+                pair = fold_name(table.name), fold_name(key.table)
+                if neighbors.keys() >= set(pair) and pair[0] != pair[1]:
+                    neighbors[pair[0]].add(pair[1])
+                    neighbors[pair[1]].add(pair[0])
+        return neighbors
+
+
+def _list_words(text: str) -> list[str]:
+    """
+    >>> _list_words("shipOwner_id: who owns it")
+    ['ship', 'Owner', 'id', 'who', 'owns', 'it']
+    """
+    return _WORD.findall(_CAMEL_CASE.sub(" ", text))
