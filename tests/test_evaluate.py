@@ -503,6 +503,26 @@ def test_wrong_predictions_are_searched_and_filtered_as_questions_are(
 
 @pytest.mark.slow
 @pytest.mark.browser
+def test_each_system_has_its_dot_on_a_phone(gold: Path, tmp_path: Path) -> None:
+    files = [gold]
+    for number in range(20):
+        line = {"question_id": read_lines(gold)[0]["question_id"], "prediction": "SELECT 1"}
+        files.append(write_lines(tmp_path / f"a_name_that_is_rather_long_{number}.jsonl", [line]))
+    evaluate(*files, out=tmp_path / "out")
+    with launch_browser() as browser:
+        size = {"width": 360, "height": 800}
+        visit = Visit(browser, tmp_path / "out/evaluation.html", viewport=size)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 360
+        dots = [dot.bounding_box() for dot in visit.page.locator(".dot").all()]
+        assert len(dots) == 21
+        assert all(0 <= dot["x"] <= 360 - dot["width"] for dot in dots)
+        assert visit.page.locator(".matrix .self").count() == 21
+        assert visit.complaints == []
+        visit.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.browser
 def test_nothing_on_the_page_is_printed_over_something(
     questions: list[Any], tmp_path: Path
 ) -> None:

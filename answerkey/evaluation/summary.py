@@ -220,7 +220,7 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Sta
     on: `suite` or `database`.
 
     All systems are measured on the same draws of databases. With one database only, questions are
-    drawn.
+    drawn, those of one gold SQL together.
     """
     accuracies = {
         name: [getattr(result, f"on_{on}") for result in results]
@@ -312,10 +312,13 @@ def _measure(results: list[Result]) -> Accuracy:
 
 
 def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]]:
-    clusters: defaultdict[str, list[float]] = defaultdict(list)
+    """The values by database; by case, if there is only one database."""
+    by_database: defaultdict[Hashable, list[float]] = defaultdict(list)
+    by_case: defaultdict[Hashable, list[float]] = defaultdict(list)
     for result, value in zip(results, values, strict=True):
-        clusters[result.question.database_name].append(value)
-    return list(clusters.values())
+        by_database[result.question.database_name].append(value)
+        by_case[_name_case(result.question)].append(value)
+    return list((by_database if len(by_database) > 1 else by_case).values())
 
 
 def _measure_samples(results: list[Result]) -> OnSamples | None:

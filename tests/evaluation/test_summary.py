@@ -16,6 +16,7 @@ from answerkey.evaluation.summary import (
     find_chance,
     pass_at_k,
     rank_systems,
+    summarize,
 )
 
 
@@ -127,6 +128,19 @@ def test_holm_calls_different_what_its_steps_do(chances: list[float]) -> None:
     corrected = correct_for_many(chances)
     assert {place for place, chance in enumerate(corrected) if chance < LEVEL} == called
     assert all(new >= old for new, old in zip(corrected, chances, strict=True))
+
+
+def test_questions_of_one_gold_sql_are_drawn_together_in_one_database() -> None:
+    def find_interval(number_of_queries: int) -> tuple[float, float]:
+        rights = make_results({"a": [1, 0] * 20})
+        for place, one in enumerate(rights):
+            sql = f"SELECT {place % number_of_queries}"
+            rights[place] = one._replace(question=one.question._replace(gold_sql=sql))
+        low, high = summarize(rights)["accuracy"]["suite_interval"]
+        return low, high
+
+    few, many = find_interval(4), find_interval(40)
+    assert few[1] - few[0] > 1.5 * (many[1] - many[0])
 
 
 def rank_pair(better: dict[str, list[int]], *, sql: str | None = None) -> tuple[bool, float]:
