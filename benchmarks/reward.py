@@ -43,6 +43,12 @@ CROSS_JOIN = (
 SINGLE_STEP = "SELECT printf(replace(hex(zeroblob(30000)), '0', '%.2{number:09}c'), 'x')"
 
 TERMS = ("database_name", "order_matters", "max_steps", "rule", "accepted_rows")
+NOW = "2025-01-30"
+CALLS = 20_000
+DAYS = (
+    "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {calls} - 1)"
+    " SELECT max(date({now}, '-' || (i % {days}) || ' days')) FROM n"
+)
 
 Line = tuple[str, ...]
 Question = dict[str, Any]
@@ -78,6 +84,7 @@ def make_batch(questions: Sequence[Question], predictions: Sequence[str]) -> Bat
         question["accepted_rows"] and json.dumps(question["accepted_rows"])
         for question in questions
     ]
+    columns["now"] = [question.get("now") for question in questions]
     return Batch([f"```sql\n{sql}\n```" for sql in predictions], columns)
 
 
@@ -214,6 +221,42 @@ class Bench:
                 "+1 MB, +0 files",
             )
 
+    def compare_clock_with_none(self) -> Iterator[Line]:
+        """Row 7: what a clock costs the questions that do not read it, and those that do."""
+        questions = self._take_questions(self._count)
+        gold = _list_gold_sql(questions)
+        timed, untimed = (
+            make_batch([{**question, "now": now} for question in questions], gold)
+            for now in (NOW, None)
+        )
+        with self._open_pool(1) as pool:
+            seconds = self._take_turns(
+                "with and without a clock",
+                {
+                    "now": lambda: score_right(pool, timed),
+                    "none": lambda: score_right(pool, untimed),
+                },
+            )
+        rates = {way: [len(questions) / s for s in values] for way, values in seconds.items()}
+        work = "predictions a second, one worker, with a clock"
+        yield _compare(work, "the same without", rates["now"], rates["none"], "0.95")
+        name = questions[0]["database_name"]
+        with self._open_pool(1) as pool, contextlib.closing(sqlite3.connect(":memory:")) as plain:
+            for days in (CALLS // 20, CALLS):
+                ours = DAYS.format(now="'now'", calls=CALLS, days=days)
+                theirs = DAYS.format(now=f"'{NOW}'", calls=CALLS, days=days)
+                seconds = self._take_turns(
+                    f"{CALLS:,} calls of date()",
+                    {
+                        "ours": lambda sql=ours: pool.execute(sql, name, now=NOW),
+                        "theirs": lambda sql=theirs: plain.execute(sql).fetchall(),
+                    },
+                )
+                times = [seconds["ours"], seconds["theirs"]]
+                each = (f"{1e6 * median(values) / CALLS:.2f}" for values in times)
+                work = f"µs a call of date('now', ...), of {CALLS:,} with {days:,} results"
+                yield work, "SQLite's own date()", *each, show_ratio(*times), ""
+
     def _open_pool(self, workers: int) -> RewardPool:
         return RewardPool(workers=workers, databases=self._databases)
 
@@ -318,7 +361,7 @@ def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
     """Score gold SQL, a call for each question; raises as `score_right`."""
     rewards = []
     for question in questions:
-        terms = {name: question[name] for name in TERMS}
+        terms = {name: question[name] for name in TERMS} | {"now": question.get("now")}
         rewards.append(pool.score_sql(question["gold_sql"], question["gold_answer"], **terms))
     check_all_right(rewards)
 
@@ -326,7 +369,8 @@ def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
 def execute_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
     """Execute gold SQL, a call for each question."""
     for question in questions:
-        pool.execute(question["gold_sql"], question["database_name"])
+        name, now = question["database_name"], question.get("now")
+        pool.execute(question["gold_sql"], name, now=now)
 
 
 def count_resources() -> list[tuple[int, int]]:
@@ -376,7 +420,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--product", type=Path, default=data / "questions")
     parser.add_argument("--databases", type=Path, default=data / "databases")
     parser.add_argument("--repeat", type=int, default=5, help="runs of everything; default: 5")
-    parser.add_argument("--rows", default="1,2,3,4,5,6", help="some rows; default: all")
+    parser.add_argument("--rows", default="1,2,3,4,5,6,7", help="some rows; default: all")
     parser.add_argument("--quick", action="store_true", help="one run, and fewer predictions")
     return parser.parse_args()
 
@@ -393,6 +437,7 @@ def main() -> None:
         "4": bench.compare_single_step_bomb_with_none,
         "5": bench.measure_wait_beside_bombs,
         "6": bench.measure_growth,
+        "7": bench.compare_clock_with_none,
     }
     chosen = arguments.rows.split(",")
     print(f"{len(questions)} questions; {describe_machine()}\n", flush=True)

@@ -34,6 +34,7 @@ _NOW = "now"
 _SUBSEC = {"subsec", "subsecond"}
 # Modifiers between UTC and the zone of the machine.
 _ZONES = {"localtime", "utc"}
+_ANYWHERE = {_NOW, *_ZONES}
 _NO_CHANGE = "+0 seconds"
 _KEPT_DATES = 4096  # results of these functions, of a database
 _LONGEST_KEPT = 64  # characters of an argument: no date has more, and a value may have a million
@@ -115,15 +116,20 @@ class Clock:
         return self._compute_once(name, *arguments)
 
     def _compute(self, name: str, *arguments: Any) -> Any:
+        values: Sequence[Any] = arguments
         if self._now is not None:
-            arguments = set_clock(name, arguments, self._now)
+            values = set_clock(name, arguments, self._now)
         elif reads_clock(name, arguments):
             self._refuse(name)
             raise ValueError(f"{name}() would read the clock")
         if self._own is None:
             self._own = sqlite3.connect(":memory:")
-        parameters = ", ".join("?" * len(arguments))
-        return self._own.execute(f"SELECT {name}({parameters})", arguments).fetchone()[0]
+        return self._own.execute(_write_call(name, len(values)), values).fetchone()[0]
+
+
+@lru_cache
+def _write_call(name: str, count: int) -> str:
+    return f"SELECT {name}({', '.join('?' * count)})"
 
 
 @lru_cache(maxsize=1)
@@ -141,35 +147,39 @@ def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
     >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
     (True, False)
     """
-    words = [_read_word(value).strip() for value in arguments[_find_time(function) :]]
-    times = words if function == "timediff" else words[:1]
-    return not words or not {_NOW, *_ZONES}.isdisjoint(words) or not _SUBSEC.isdisjoint(times)
+    place = _find_time(function)
+    for index, value in enumerate(arguments[place:]):
+        word = _read_word(value).strip()
+        if word in _ANYWHERE or (word in _SUBSEC and (index == 0 or function == "timediff")):
+            return True
+    return len(arguments) <= place
 
 
-def set_clock(function: str, arguments: Sequence[Any], now: str) -> tuple[Any, ...]:
+def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any]:
     """The arguments of a call with an instant in the place of the clock, and UTC as the zone of the
     machine: so SQLite's own function reads neither.
 
     >>> set_clock("date", [], "2025-01-30"), set_clock("strftime", ["%Y", "NOW"], "2025-01-30")
-    (('2025-01-30',), ('%Y', '2025-01-30'))
+    (['2025-01-30'], ['%Y', '2025-01-30'])
     >>> set_clock("datetime", ["subsec", "localtime"], "2025-01-30")
-    ('2025-01-30', '+0 seconds', 'subsec')
+    ['2025-01-30', '+0 seconds', 'subsec']
 
     Source: parseDateOrTime, isDate and parseModifier of SQLite (date.c), which compare whole words
     in any case.
     """
-    if function == "timediff":
-        return tuple(now if _read_word(value) in {_NOW, *_SUBSEC} else value for value in arguments)
-    place = _find_time(function)
-    before, times, modifiers = arguments[:place], arguments[place:][:1], arguments[place + 1 :]
-    if not times and len(before) == place:
-        times = [now]
-    changed = [_NO_CHANGE if _read_word(value) in _ZONES else value for value in modifiers]
-    word = _read_word(times[0]) if times else ""
-    if word == _NOW or word in _SUBSEC:
-        times = [now]
-        changed += [word] if word in _SUBSEC else []
-    return *before, *times, *changed
+    place, changed = _find_time(function), [*arguments]
+    if len(changed) == place:
+        changed.append(now)
+    for index in range(place, len(changed)):
+        word = _read_word(changed[index])
+        is_time = index == place or function == "timediff"
+        if is_time and (word == _NOW or word in _SUBSEC):
+            changed[index] = now
+            if word != _NOW and function != "timediff":
+                changed.append(word)  # the milliseconds are shown, as by this modifier
+        elif not is_time and word in _ZONES:
+            changed[index] = _NO_CHANGE
+    return changed
 
 
 def _find_time(function: str) -> int:
@@ -178,6 +188,9 @@ def _find_time(function: str) -> int:
 
 
 def _read_word(value: Any) -> str:
-    """A value as these functions read it, up to the first zero byte."""
-    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-    return text.partition("\0")[0].lower()
+    """A text as these functions read it, up to the first zero byte; of a number nothing."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
+    if not isinstance(value, str):
+        return ""
+    return (value.partition("\0")[0] if "\0" in value else value).lower()
