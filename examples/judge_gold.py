@@ -34,6 +34,7 @@ from answerkey.flags import FLAGS, sort_flags
 from answerkey.report.repairs import tell_difference, tell_doubts
 from answerkey.risk.risks import list_signs
 from answerkey.risk.verdicts import MODEL, RIGHT, WRONG, read_verdict_file
+from answerkey.sqlite.clock import tell_clock
 
 TEMPLATE = Path(__file__).with_suffix(".j2")
 ANSWER_CHARACTERS = 2000
@@ -198,6 +199,7 @@ def write_prompt(question: Question, databases: Path, template: Path) -> str:
         schema=describe(databases / name / f"{name}.sqlite"),
         question_text=question.question_text,
         evidence=question.evidence,
+        clock=tell_clock(question.now),
         gold_sql=question.gold_sql,
         gold_answer=shorten(question.gold_answer),
         answer_risk=question.answer_risk,

@@ -31,6 +31,7 @@ class RepairedQuestion(TypedDict):
     split: str
     question_text: str
     evidence: NotRequired[str]
+    now: NotRequired[str]
     gold_sql: str
     answer_risk: float
     sql_risk: float
@@ -55,6 +56,8 @@ def describe_repairs(question: Question) -> RepairedQuestion | None:
     }
     if question.evidence:
         record["evidence"] = question.evidence
+    if question.now:
+        record["now"] = question.now
     return record
 
 

@@ -42,10 +42,9 @@ from answerkey.environments.questions import (
     list_terms,
     load_questions,
     run_sql,
-    tell_clock,
 )
 from answerkey.reward import Options, RewardPool
-from answerkey.sqlite.clock import read_instant
+from answerkey.sqlite.clock import read_instant, tell_clock
 
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # open at once; of those that nobody plays, the oldest is given up

@@ -95,17 +95,6 @@ def find_tag(reply: str, tag: str) -> str | None:
     return content.strip() if opened and closed else None
 
 
-def tell_clock(now: str | None) -> str:
-    """The words of a question without a prompt, which would tell it.
-
-    >>> tell_clock("2025-01-30"), tell_clock("2025-01-30 09:30:00"), tell_clock(None)
-    ('The current date is 2025-01-30.', 'The current date is 2025-01-30 09:30:00 (UTC).', '')
-    """
-    if now is None:
-        return ""
-    return f"The current date is {now}{' (UTC)' if len(now) > len('2025-01-30') else ''}."
-
-
 def run_sql(pool: RewardPool, sql: str, database_name: str, now: str | None = None) -> str:
     """Return the first rows of a query as JSON, or in SQLite's words why it has none.
 

@@ -25,6 +25,7 @@ from answerkey.dataset import (
 )
 from answerkey.report.repairs import SENTENCES, find_doubts, tell_difference
 from answerkey.report.shown_sql import show_sql
+from answerkey.sqlite.clock import tell_clock
 from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class ShownSuite(TypedDict):
 class Row(TypedDict):
     """A question as the page's script has it; texts are cut.
 
-    question: the text and its evidence; text: the text alone, if there is evidence.
+    question: the text, its evidence and its clock; text: the text alone, if it has one of these.
     reason: why it is left out; None if it is selected.
     findings: codes, each with the names and texts of its evidence.
     shown: gold SQL as pieces that are coloured.
@@ -186,15 +187,16 @@ def make_page_row(
     """All that the report shows of a question, with its record of audit.jsonl or excluded.jsonl and
     its test suite."""
     most = max_characters
-    text, evidence = question.question_text, question.evidence
+    text = question.question_text
+    asked = "\n".join(filter(None, [text, question.evidence, tell_clock(question.now)]))
     findings = _list_findings(record, most=most)
     answer = None
     if question.answer_type is not None:
         answer = show_answer(question.gold_answer, max_characters=most)
     row: Row = {
         "id": question.question_id,
-        "question": cut_text(f"{text}\n{evidence}" if evidence else text, most),
-        "text": cut_text(text, most) if evidence else None,
+        "question": cut_text(asked, most),
+        "text": cut_text(text, most) if asked != text else None,
         "database": question.database_name,
         "corpus": question.corpus,
         "split": question.split,

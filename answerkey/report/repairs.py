@@ -77,7 +77,7 @@ def describe_repaired(record: Record) -> str:
 
 
 def _show_question(record: Record) -> Iterator[str]:
-    for name in ("question_text", "evidence", "gold_sql"):
+    for name in ("question_text", "evidence", "now", "gold_sql"):
         if text := record.get(name):
             yield _show(name.removesuffix("_text").removesuffix("_sql"), text)
 

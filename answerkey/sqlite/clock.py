@@ -75,6 +75,17 @@ def read_instant(value: object) -> str:
     raise ValueError(f"expected {EXPECTED_INSTANT}, found {value!r:.80}")
 
 
+def tell_clock(now: str | None) -> str:
+    """The words for people and models who read a question of a corpus with a clock.
+
+    >>> tell_clock("2025-01-30"), tell_clock("2025-01-30 09:30:00"), tell_clock(None)
+    ('The current date is 2025-01-30.', 'The current date is 2025-01-30 09:30:00 (UTC).', '')
+    """
+    if now is None:
+        return ""
+    return f"The current date is {now}{' (UTC)' if len(now) > len('2025-01-30') else ''}."
+
+
 class Clock:
     """The functions of date and time of a connection.
 

@@ -13,7 +13,7 @@ import pytest
 from answerkey.reward import RewardPool, extract_sql
 from tests.shared.paths import ROOT
 from tests.shared.processes import wait_until
-from tests.shared.question_world import COUNT, QuestionWorld, score_fifty
+from tests.shared.question_world import CLOCKS, COUNT, QuestionWorld, score_fifty
 
 openenv = pytest.importorskip("openenv", reason="OpenEnv has an environment of its own")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
@@ -79,7 +79,8 @@ def test_episodes_over_http_are_told_apart_by_their_names(
     first = client.post("/reset", json=lines[0] | {"episode_id": "first"}).json()["observation"]
     second = client.post("/reset", json=lines[1]).json()["observation"]
     gold = [example.question.gold_sql for example in fifty.examples]
-    assert (first["episode_id"], first["text"]) == ("first", "Question 0?")
+    text = f"Question 0?\nThe current date is {CLOCKS[0]}."
+    assert (first["episode_id"], first["text"]) == ("first", text)
     unnamed = client.post("/step", json={"action": {"sql": gold[0]}})
     assert unnamed.status_code == 409
     assert "2 episodes are open" in unnamed.json()["detail"]

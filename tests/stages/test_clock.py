@@ -112,6 +112,8 @@ def test_every_stage_reads_the_clock_of_the_corpus(here: Path, caplog: Any) -> N
         assert {line["now"] for line in lines} == {NOW}
     with closing(sqlite3.connect(here / "data/exports/questions.db")) as connection:
         assert connection.execute("SELECT DISTINCT now FROM questions").fetchall() == [(NOW,)]
+    page = (here / "reports/dataset.html").read_text(encoding="utf-8")
+    assert page.count("\\nThe current date is 2025-01-30.") == 16
     card = (here / "data/exports/huggingface/README.md").read_text(encoding="utf-8")
     assert "| now | " in card
     # The reward takes it from a row, of the product, of an export and of what `load` returns.
