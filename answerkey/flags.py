@@ -381,7 +381,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "proves little.",
             example="where `corpora.NAME.split` lets databases be in both splits. Kinds: "
             "`question` the same text; `sql`; `constants` the same SQL but for them; `wording` "
-            "nearly the same text, by a query of the same form",
+            "nearly the same text, with the same answer or by a query of the same form",
         ),
     ),
     "What models make of it": (

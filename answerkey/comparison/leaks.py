@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from answerkey.base.records import EVAL, Finding
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 # What a question of train has in common with one of eval, the strongest first: the kind of a
 # finding, and the field of a fingerprint.
 _SHARED = {"question": "text", "sql": "canonical_sql", "constants": "query"}
+# What two questions need in common for nearly one text to say that they ask the same.
+_SHARED_BY_NEAR = ("template", "answer")
 WORDING = "wording"
 
 
@@ -25,14 +28,14 @@ def find_seen_in_train(
     first such question, and with how many there are.
 
     find_similar: gives the places of texts that are nearly a text, each with its similarity. Only
-        questions of one template are compared: the shortest and the longest of something are nearly
-        the same words as well.
+        questions of one template or one answer are compared: those for the shortest and for the
+        longest of something are nearly the same words as well.
     """
     held_out = [record for record in of_database if record.split == EVAL]
     known: dict[tuple[str, str], list[Fingerprint]] = defaultdict(list)
     for record in of_database:
         if record.split != EVAL:
-            for field in (*_SHARED.values(), "template"):
+            for field in (*_SHARED.values(), *_SHARED_BY_NEAR):
                 known[field, getattr(record, field)].append(record)
     for record in held_out:
         for kind, field in _SHARED.items():
@@ -42,7 +45,9 @@ def find_seen_in_train(
                 yield record.question_id, Finding("seen_in_train", evidence)
                 break
         else:
-            others = known.get(("template", record.template), []) if record.template else []
+            pairs = ((field, getattr(record, field)) for field in _SHARED_BY_NEAR)
+            sharing = chain.from_iterable(known.get(pair, ()) for pair in pairs if pair[1])
+            others = list(dict.fromkeys(sharing))
             if near := find_similar(record.text, [other.text for other in others]):
                 place, _ = min(near, key=lambda pair: (-pair[1], pair[0]))
                 evidence = {
