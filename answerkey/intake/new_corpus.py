@@ -63,6 +63,7 @@ REPORT, DATABASES = "conversion.md", "databases"
 FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
+_ANY_DAY = "2000-01-01"  # to see whether a query runs, which may read the clock
 _SHOWN = 3  # questions set aside that the terminal shows
 
 
@@ -290,7 +291,7 @@ def _has_rows_of(converter: Converter, view: SourceTable, path: Path) -> bool:
 def _choose_dialect(engine: Engine, path: Path, queries: Sequence[str], notes: list[str]) -> str:
     """SQLite, unless more of the queries run in DuckDB, which has the same tables."""
     runs = Counter({SQLITE: 0, DUCKDB: 0})
-    with GuardedDatabase(path) as database:
+    with GuardedDatabase(path, now=_ANY_DAY) as database:
         for sql in queries:
             try:
                 database.execute(sql)
