@@ -136,16 +136,16 @@ def widen_databases(
             others = map(read, circle[place + 1 :] + circle[:place])
             source, target = _find(databases, name), _find(out, name)
             widened.outcomes[name] = _widen(source, others, target, tables, seed)
-    outcomes = widened.outcomes.values()
-    if not any(one.added for one in outcomes) and any(one.own < tables for one in outcomes):
+    if not any(one.added or one.own >= tables for one in widened.outcomes.values()):
         raise InputError(_explain_nothing(widened))
     for split in SPLITS:
         for name, asked in groupby(read_product(product, split), attrgetter("database_name")):
             outcome, target = widened.outcomes[name], _find(out, name)
             if outcome.added:
                 count, outcome.fault = _count_same(asked, target)
-                widened.same_answers += count
-                if outcome.fault is not None:
+                if outcome.fault is None:
+                    widened.same_answers += count
+                else:
                     outcome.added = 0
                     _copy(_find(databases, name), target)
     names = sorted(widened.outcomes)

@@ -181,6 +181,7 @@ def test_database_whose_gold_would_answer_otherwise_stays_as_it_is(tmp_path, ask
     widened = widen(write_product(tmp_path, asked))
     assert widened.faults == {"fleet": fault}
     assert widened.summarize()["databases_with_a_fault"] == 1
+    assert widened.same_answers == 1  # of the other database
     paths = [tmp_path / folder / "fleet/fleet.sqlite" for folder in ("data/databases", "widened")]
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
@@ -222,7 +223,12 @@ def test_database_with_as_many_tables_stays_as_it_is(tmp_path):
 
 @pytest.mark.parametrize(
     "names",
-    [{"train": ["fleet"]}, {"train": ["fleet", "marina"]}, {"train": ["zoo"], "eval": ["museum"]}],
+    [
+        {"train": []},
+        {"train": ["fleet"]},
+        {"train": ["fleet", "marina"]},
+        {"train": ["zoo"], "eval": ["museum"]},
+    ],
 )
 def test_corpus_that_has_nothing_to_take_is_told_so(tmp_path, names):
     asked = {split: {name: ASKED[split][name] for name in names[split]} for split in names}
