@@ -24,7 +24,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from answerkey.intake.engines import Engine, Row, SourceTable
+from answerkey.intake.engines import Engine, EngineError, Row, SourceTable
 from answerkey.sqlite.files import LAYOUT
 from answerkey.sqlite.schema import fold_name, quote_name
 
@@ -221,16 +221,15 @@ class Converter:
             if table.view_sql is None:
                 self.copy_table(table)
 
-    def copy_table(self, table: SourceTable, *, kind: str = "table") -> None:
+    def copy_table(self, table: SourceTable, *, kind: str = "table") -> ConvertedTable | None:
         """Take over a table, or the rows of a view, with its keys; without those that its rows
-        break, which SQLite may compare otherwise."""
+        break, which SQLite may compare otherwise. One that its engine cannot read is left out."""
         key = (table.schema, table.name)
         names = name_columns([column.name for column in table.columns])
         declared = [declare_type(column.type, self.engine.dialect) for column in table.columns]
         types = [column.type for column in table.columns]
         done = ConvertedTable(key, self.names[key], list(zip(names, types, declared, strict=True)))
         done.kind = kind
-        self.converted[key] = done
         if done.name != table.name:
             done.lost.append(f"its name {table.schema}.{table.name}: a name stands once in SQLite")
         done.lost += [
@@ -245,6 +244,11 @@ class Converter:
             done.lost = [words for words in done.lost if "refer" not in words]
             done.lost.append(f"its keys, which its rows break in SQLite: {error}")
             self._fill(table, done, with_keys=False)
+        except EngineError as error:
+            self.engine.notes.append(f"{'.'.join(key)} is left out: {error}")
+            return None
+        self.converted[key] = done
+        return done
 
     def _fill(self, table: SourceTable, done: ConvertedTable, *, with_keys: bool) -> None:
         parts = [

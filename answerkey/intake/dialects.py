@@ -1,7 +1,7 @@
 """Gold SQL of another dialect as SQL of SQLite, and whether both give the same rows.
 
-sqlglot translates. It leaves most of dates as they are, which `_REWRITES` does. Nothing of this is
-believed: where the engine of the dialect is at hand, the query is executed there, and here.
+sqlglot translates, and `answerkey.intake.rewrites` what it leaves as it is. Neither is believed:
+where the engine of the dialect is at hand, the query is executed there, and here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 from answerkey.intake.conversion import Name, Value, store_value, write_time
 from answerkey.intake.engines import Engine, EngineError, Row
+from answerkey.intake.rewrites import rewrite
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import DifferenceKind, find_difference
@@ -84,7 +85,7 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -
             raise TranslationError("expected one query")
         query = statements[0].copy()
         _rename(query, renaming)
-        tree: exp.Expr = query.transform(lambda node: _rewrite(node, renaming))
+        tree: exp.Expr = query.transform(rewrite, renaming.dates)
         level = ErrorLevel.IGNORE if is_checked else ErrorLevel.RAISE
         written = [
             tree.sql("sqlite", identify=identify, unsupported_level=level, comments=False)
@@ -132,143 +133,6 @@ def _rename(tree: exp.Expr, renaming: Renaming) -> None:
     for column in tree.find_all(exp.Column):
         column.set("db", None)
         column.set("catalog", None)
-
-
-# --- dates, as SQLite's functions have them
-
-_FORMATS = {
-    "YEAR": "%Y",
-    "MONTH": "%m",
-    "DAY": "%d",
-    "HOUR": "%H",
-    "MINUTE": "%M",
-    "DOY": "%j",
-    "DOW": "%w",
-    "EPOCH": "%s",
-}
-_PARTS: dict[type[exp.Expr], str] = {
-    exp.Year: "YEAR",
-    exp.Month: "MONTH",
-    exp.Day: "DAY",
-    exp.DayOfMonth: "DAY",
-    exp.DayOfYear: "DOY",
-    exp.Hour: "HOUR",
-    exp.Minute: "MINUTE",
-    exp.Quarter: "QUARTER",
-}
-_STARTS = {"YEAR": "start of year", "MONTH": "start of month", "DAY": "start of day"}
-_DAYS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
-_UNITS = {"QUARTER": ("MONTH", 3), "WEEK": ("DAY", 7)}  # which SQLite has not
-
-
-def _rewrite(node: exp.Expr, renaming: Renaming) -> exp.Expr:
-    if isinstance(node, exp.Select):
-        return _name_groups(node)
-    part = _PARTS.get(type(node))
-    if isinstance(node, exp.Extract):
-        part = node.this.name.upper()
-        return _take_part(part, node.expression) or node
-    if part is not None:
-        return _take_part(part, node.this) or node
-    if isinstance(node, exp.TimestampTrunc | exp.DateTrunc):
-        return _cut(node.text("unit").upper(), node.this) or node
-    if isinstance(node, exp.DateAdd | exp.DateSub):
-        amount = exp.Interval(this=node.expression, unit=node.args.get("unit"))
-        return _move(node.this, amount, isinstance(node, exp.DateSub), renaming) or node
-    if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
-        is_back = isinstance(node, exp.Sub)
-        return _move(node.this, node.expression, is_back, renaming) or node
-    if isinstance(node, exp.Sub) and all(
-        _is_date(side, renaming) for side in (node.this, node.expression)
-    ):
-        days = exp.Sub(
-            this=exp.func("JULIANDAY", node.this), expression=exp.func("JULIANDAY", node.expression)
-        )
-        return exp.cast(exp.Paren(this=days), "INT")
-    if isinstance(node, exp.Anonymous) and node.name.lower() == "count_star":
-        return exp.Count(this=exp.Star())  # as DuckDB writes it in views
-    if isinstance(node, exp.Left):
-        return exp.func("SUBSTR", node.this, exp.Literal.number(1), node.expression)
-    if isinstance(node, exp.Right):
-        return exp.func("SUBSTR", node.this, exp.Neg(this=node.expression))
-    return node
-
-
-def _name_groups(query: exp.Select) -> exp.Select:
-    """GROUP BY ALL -> GROUP BY 1, 3: the places of what is no aggregate."""
-    group = query.args.get("group")
-    if isinstance(group, exp.Group) and group.args.get("all"):
-        places = [
-            exp.Literal.number(place)
-            for place, column in enumerate(query.expressions, start=1)
-            if column.find(exp.AggFunc) is None
-        ]
-        query.set("group", exp.Group(expressions=places) if places else None)
-    return query
-
-
-def _take_part(part: str, value: exp.Expr) -> exp.Expr | None:
-    """EXTRACT(YEAR FROM d) -> CAST(STRFTIME('%Y', d) AS INTEGER)"""
-    name = "MONTH" if part == "QUARTER" else part
-    if name not in _FORMATS:
-        return None
-    call = exp.Anonymous(this="STRFTIME", expressions=[_text(_FORMATS[name]), value.copy()])
-    number = exp.cast(call, "INT")
-    if part != "QUARTER":
-        return number
-    months = exp.Paren(this=exp.Add(this=number, expression=exp.Literal.number(2)))
-    return exp.cast(exp.Div(this=months, expression=exp.Literal.number(3)), "INT")
-
-
-def _cut(unit: str, value: exp.Expr) -> exp.Expr | None:
-    """DATE_TRUNC('month', d) -> DATE(d, 'start of month'); a week begins on Monday."""
-    if unit in _STARTS:
-        return _date(value, _STARTS[unit])
-    if unit == "WEEK":
-        return _date(value, "-6 days", "weekday 1")
-    if unit in ("HOUR", "MINUTE"):
-        rest = ":00:00" if unit == "HOUR" else ":%M:00"
-        text = _text(f"%Y-%m-%d %H{rest}")
-        return exp.Anonymous(this="STRFTIME", expressions=[text, value.copy()])
-    return None
-
-
-def _move(
-    value: exp.Expr, amount: exp.Interval, is_back: bool, renaming: Renaming
-) -> exp.Expr | None:
-    """d + INTERVAL '1 month' -> DATE(d, '+1 months')"""
-    unit = amount.text("unit").upper().removesuffix("S")
-    count = amount.this
-    if isinstance(count, exp.Paren | exp.Neg) or not re.fullmatch(r"-?\d+", count.name):
-        return None
-    unit, times = _UNITS.get(unit, (unit, 1))
-    steps = int(count.name) * times * (-1 if is_back else 1)
-    modifier = f"{steps:+d} {unit.lower()}s"
-    if unit in _DAYS and _is_date(value, renaming):
-        return _date(value, modifier)
-    if unit not in {*_DAYS, "HOUR", "MINUTE", "SECOND"}:
-        return None
-    return exp.Anonymous(this="DATETIME", expressions=[value.copy(), _text(modifier)])
-
-
-def _is_date(value: exp.Expr, renaming: Renaming) -> bool:
-    """Whether it is a date without a time, as far as a look at it tells."""
-    if isinstance(value, exp.Paren):
-        return _is_date(value.this, renaming)
-    if isinstance(value, exp.Column):
-        return value.name.lower() in renaming.dates
-    if isinstance(value, exp.Anonymous):
-        return value.name.upper() == "DATE"
-    is_cast = isinstance(value, exp.Cast) and value.to.this == exp.DataType.Type.DATE
-    return is_cast or isinstance(value, exp.CurrentDate | exp.TsOrDsToDate | exp.Date)
-
-
-def _date(value: exp.Expr, *modifiers: str) -> exp.Expr:
-    return exp.Anonymous(this="DATE", expressions=[value.copy(), *map(_text, modifiers)])
-
-
-def _text(value: str) -> exp.Expr:
-    return exp.Literal.string(value)
 
 
 # --- there, and here

@@ -81,7 +81,11 @@ class Engine(Protocol):
     notes: list[str]
 
     def read_rows(self, table: SourceTable) -> Iterator[Row]:
-        """All rows of a table; by its primary key, if it has one."""
+        """All rows of a table; by its primary key, if it has one.
+
+        Raises:
+            EngineError: the table cannot be read.
+        """
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         """The rows of a query, and none beyond one more than so many.
@@ -213,10 +217,15 @@ class DuckDB:
         return rows
 
     def read_rows(self, table: SourceTable) -> Iterator[Row]:
+        import duckdb
+
         columns = [_read_column(column) for column in table.columns]
-        cursor = self._connection.execute(_select_all(table, columns))
-        while rows := cursor.fetchmany(_BATCH):
-            yield from rows
+        try:
+            cursor = self._connection.execute(_select_all(table, columns))
+            while rows := cursor.fetchmany(_BATCH):
+                yield from rows
+        except duckdb.Error as error:
+            raise EngineError(_first_line(error)) from error
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import duckdb
@@ -342,13 +351,18 @@ class Postgres:
             return cursor.fetchall() if cursor.description else []
 
     def read_rows(self, table: SourceTable) -> Iterator[Row]:
+        import psycopg
+
         columns = [_quote(column.name) for column in table.columns]
         self._fetch("SET statement_timeout = 0")
-        with self._connection.cursor(name="rows") as cursor:
-            cursor.itersize = _BATCH
-            cursor.execute(_select_all(table, columns).encode())
-            yield from cursor
-        self._fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
+        try:
+            with self._connection.cursor(name="rows") as cursor:
+                cursor.itersize = _BATCH
+                cursor.execute(_select_all(table, columns).encode())
+                yield from cursor
+            self._fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
+        except psycopg.Error as error:
+            raise self._recover(error) from error
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import psycopg
@@ -358,9 +372,15 @@ class Postgres:
                 cursor.execute(sql.strip().rstrip(";").encode())
                 return cursor.fetchmany(max_rows + 1)
         except psycopg.Error as error:
-            with contextlib.suppress(psycopg.Error):
-                self._fetch("ROLLBACK TO start")
-            raise EngineError(_first_line(error)) from error
+            raise self._recover(error) from error
+
+    def _recover(self, error: Exception) -> EngineError:
+        """Go on after a fault, where the transaction stood before it."""
+        import psycopg
+
+        with contextlib.suppress(psycopg.Error):
+            self._fetch("ROLLBACK TO start")
+        return EngineError(_first_line(error))
 
     def close(self) -> None:
         self._connection.close()
@@ -413,13 +433,17 @@ class MySQL:
             return list(cursor.fetchall())
 
     def read_rows(self, table: SourceTable) -> Iterator[Row]:
+        import pymysql
         from pymysql.cursors import SSCursor
 
         columns = [_quote(column.name, mark="`") for column in table.columns]
-        with self._connection.cursor(SSCursor) as cursor:
-            cursor.execute(_select_all(table, columns, mark="`"))
-            while rows := cursor.fetchmany(_BATCH):
-                yield from rows
+        try:
+            with self._connection.cursor(SSCursor) as cursor:
+                cursor.execute(_select_all(table, columns, mark="`"))
+                while rows := cursor.fetchmany(_BATCH):
+                    yield from rows
+        except pymysql.Error as error:
+            raise EngineError(_first_line(error)) from error
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import pymysql

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import shutil
 import sqlite3
@@ -28,8 +29,7 @@ from sqlglot.dialects.dialect import Dialect
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.records import encode_json, read_jsonl, replace_file, write_jsonl
-from answerkey.base.yaml_files import load_yaml
-from answerkey.corpus.corpora import PAGE, PIPELINE
+from answerkey.corpus.corpora import PAGE, PIPELINE, check_roots, parse_corpora
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.intake.conversion import DATE, ConvertedTable, Converter
@@ -61,9 +61,11 @@ from answerkey.sqlite.schema import quote_name, read_schema
 LAYOUT = "own"  # answerkey.corpus.corpora
 REPORT, DATABASES = "conversion.md", "databases"
 FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
+_PLAIN = re.compile(r"[\w./-]+")  # of a path that YAML takes without quotes
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
 _ANY_DAY = "2000-01-01"  # to see whether a query runs, which may read the clock
+ROOT_STAGES = ("load_questions", "download_databases")  # which read the root of a corpus
 _SHOWN = 3  # questions set aside that the terminal shows
 
 
@@ -101,6 +103,8 @@ def make_corpus(
     Raises:
         InputError, FileNotFoundError: what is wrong with what is given, or is there already.
     """
+    place = folder.resolve()
+    folder = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
     name = _check_place(folder)
     if dialect is not None and dialect not in Dialect.classes:
         known = ", ".join(sorted(filter(None, Dialect.classes)))
@@ -109,11 +113,10 @@ def make_corpus(
         now = _read_now(now)
     if (folder / REPORT).is_file():
         return _finish(name, folder, now)
-    there = [place for place in (*FILES.values(), DATABASES) if (folder / place).exists()]
+    there = [file for file in (*FILES.values(), DATABASES) if (folder / file).exists()]
     if there:
-        words = ", ".join(str(folder / place) for place in there)
-        raise InputError(f"{words}: is there, and `answerkey new` replaces nothing: expected DIR"
-                         " without it, or another name for the file")  # fmt: skip
+        words = f"{folder}: {', '.join(there)}: is there, and `answerkey new` replaces nothing"
+        raise InputError(f"{words}: expected DIR without it, or another name for a file of yours")
     given = read_questions(questions or find_questions(folder))
     staging = folder / ".new.partial"
     shutil.rmtree(staging, ignore_errors=True)
@@ -145,9 +148,9 @@ def make_corpus(
         report = _write_report(name, given, made.values())
         (staging / REPORT).write_text(report, encoding="utf-8")
         # The report last: with it the corpus is whole.
-        for place in (DATABASES, *FILES.values(), REPORT):
-            if (staging / place).exists():
-                (staging / place).rename(folder / place)
+        for file in (DATABASES, *FILES.values(), REPORT):
+            if (staging / file).exists():
+                (staging / file).rename(folder / file)
     told = _tell(folder, given, list(made.values()))
     return f"{told}\n{_finish(name, folder, now)}"
 
@@ -167,19 +170,11 @@ def _check_place(folder: Path) -> str:
     if not (PIPELINE.is_file() and PARAMS_PATH.is_file()):
         raise InputError(f"{Path.cwd()} has no {PIPELINE} and {PARAMS_PATH}: expected the project")
     params = read_params()
-    name = folder.resolve().name
+    name = folder.name
     if not _NAME.fullmatch(name):
         raise InputError(f"{folder}: expected a name of letters, digits, _ and -, such as shop")
-    deps = load_yaml(PIPELINE)["stages"]["load_questions"]["deps"]
-    roots = {f"${{corpora.{key}.root}}": getattr(entry, "root", "") for key, entry in
-             params.corpora.items()}  # fmt: skip
-    tracked = [Path(roots[dep]) for dep in deps if dep in roots]
-    place = folder.resolve()
-    if not any(root.resolve() in place.parents for root in tracked):
-        words = ", ".join(f"{root}/{name}" for root in tracked[:1])
-        raise InputError(f"{folder}: DVC would not notice changes there: expected {words}")
     entry = params.corpora.get(name)
-    if entry is not None and Path(getattr(entry, "root", "")).resolve() != place:
+    if entry is not None and Path(getattr(entry, "root", "")).resolve() != folder.resolve():
         raise InputError(f"{PARAMS_PATH} has a corpus {name} elsewhere: expected another DIR")
     folder.mkdir(parents=True, exist_ok=True)
     return name
@@ -248,9 +243,8 @@ def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
             if len(left) == len(views):
                 first = next((view for view in left if not _names_any(view, left)), left[0])
                 left.remove(first)
-                converter.copy_table(first, kind="view")
-                place = next(iter(reversed(converter.converted)))
-                converter.converted[place].lost.append("its SQL: it is a table with its rows here")
+                if (made := converter.copy_table(first, kind="view")) is not None:
+                    made.lost.append("its SQL: it is a table with its rows here")
             views = left
     finally:
         converter.close()
@@ -443,15 +437,38 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
     partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
     try:
         partial.write_text(edited, encoding="utf-8")
-        read_params(partial)
+        corpora = read_params(partial).corpora
     finally:
         partial.unlink(missing_ok=True)
+    told = (
+        f"{PARAMS_PATH}: corpora.{name} is new, corpus is {name}, and select_questions.preset is"
+        f" {SMALL}: all usable questions are taken"
+    )
+    deps = PIPELINE.read_text(encoding="utf-8")
+    try:
+        check_roots(parse_corpora(name, corpora), corpora, stage=ROOT_STAGES[0])
+    except InputError:  # it lies in no folder that DVC looks at
+        told = f"{told}\n{PIPELINE}: {' and '.join(ROOT_STAGES)} depend on {folder.as_posix()}"
+        with replace_file(PIPELINE) as file:
+            file.write(add_root(deps, name).encode())
     with replace_file(PARAMS_PATH) as file:
         file.write(edited.encode())
-    return (
-        f"{PARAMS_PATH}: corpora.{name} is new, corpus is {name}, and select_questions.preset is"
-        f" {SMALL}: all usable questions are taken\n{_next(name, folder)}"
-    )
+    return f"{told}\n{_next(name, folder)}"
+
+
+def add_root(text: str, name: str) -> str:
+    """Return the text of dvc.yaml in which the stages that read corpora depend on the root of one.
+
+    Raises:
+        InputError: a stage has no list of deps, one a line.
+    """
+    root = f'"${{corpora.{name}.root}}"'
+    for stage in ROOT_STAGES:
+        pattern = rf"(^  {stage}:\n(?:    .*\n)*?    deps:\n)( *)(?=- )"
+        text, count = re.subn(pattern, rf"\1\2- {root}\n\2", text, flags=re.MULTILINE)
+        if count != 1:
+            raise InputError(f"{PIPELINE}: expected - {root} among deps of {stage}: add it there")
+    return text
 
 
 def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> str:
@@ -464,11 +481,12 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
     files = ", ".join(
         f"{split}: [{file}]" for split, file in FILES.items() if (folder / file).is_file()
     )
+    root = folder.as_posix()
     lines = [
         f"  {name}:  # made by `answerkey new`: {folder.as_posix()}/{REPORT}",
         "    origin: directory",
         f"    layout: {LAYOUT}",
-        f"    root: {folder.as_posix()}",
+        f"    root: {root if _PLAIN.fullmatch(root) else json.dumps(root)}",
         "    db_list: all",
         "    license: null",
         f"    questions: {{{files}}}",
@@ -505,8 +523,8 @@ def _next(name: str, folder: Path) -> str:
             "  dvc repro            # builds the dataset",
             "  answerkey explain    # what it takes, and what else it could",
             "  answerkey review     # the page, and how to go through doubtful questions",
-            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()} params.yaml"
-            "    # shares it",
+            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
+            f" {PARAMS_PATH} {PIPELINE}    # shares it",
             f"More: {PAGE}",
         )
     )

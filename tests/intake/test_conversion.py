@@ -180,6 +180,17 @@ def test_columns_that_sqlite_takes_for_one_are_numbered() -> None:
     assert name_columns(["a", "A", "a_2", "Ä", "ä"]) == ["a", "A_2", "a_2_2", "Ä", "ä"]
 
 
+def test_view_of_what_is_gone_is_left_out_and_told(tmp_path: Path) -> None:
+    sql = (
+        "CREATE TABLE t (a INTEGER); CREATE TABLE u (a INTEGER);"
+        " CREATE VIEW of_u AS SELECT a FROM u; DROP TABLE u"
+    )
+    with closing(make(tmp_path, sql)) as engine:
+        assert [table.name for table in convert(engine, tmp_path / "made.sqlite")] == ["t"]
+    (note,) = engine.notes
+    assert note.startswith("main.of_u is left out: ")
+
+
 CSV = "id,zip,phone,ratio,born,left_on,vip,note\n"
 ROWS = ["1,01234,+41 44,0.5,2024-02-29,,true,\n", "2,20095,,1,2023-01-01,,false,a b\n"]
 

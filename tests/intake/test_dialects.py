@@ -60,7 +60,28 @@ RENAMING = Renaming(NAMES, ("main", "sales"), frozenset({"born"}))
             "SELECT born - DATE '2024-01-01' FROM ship",
             "SELECT CAST((JULIANDAY(born) - JULIANDAY(DATE('2024-01-01'))) AS INTEGER) FROM ship",
         ),
-        # Texts, and groups.
+        ("postgres", "SELECT born + 7 FROM ship", "SELECT DATE(born, '+7 days') FROM ship"),
+        (
+            "postgres",
+            "SELECT EXTRACT(EPOCH FROM (a - b)) / 60, t AT TIME ZONE 'UTC' FROM ship",
+            "SELECT (CAST(STRFTIME('%s', a) AS REAL) - CAST(STRFTIME('%s', b) AS REAL)) / 60, t"
+            " FROM ship",
+        ),
+        (
+            "duckdb",
+            "SELECT date_trunc('quarter', t) FROM ship",
+            "SELECT DATE(t, 'start of month',"
+            " '-' || ((CAST(STRFTIME('%m', t) AS INTEGER) - 1) % 3) || ' months') FROM ship",
+        ),
+        ("postgres", "SELECT to_date(a, 'YYYY-MM-DD') FROM ship", "SELECT DATE(a) FROM ship"),
+        # Numbers, texts, and groups.
+        ("postgres", "SELECT a::numeric(10,2) FROM ship", "SELECT ROUND(a, 2) FROM ship"),
+        (
+            "postgres",
+            "SELECT concat(a, '-', b) FROM ship",
+            "SELECT (COALESCE(a, '') || '-' || COALESCE(b, '')) FROM ship",
+        ),
+        ("mysql", "SELECT concat(a, b) FROM ship", "SELECT a || b FROM ship"),
         ("postgres", "SELECT LEFT(a, 2) FROM ship", "SELECT SUBSTRING(a, 1, 2) FROM ship"),
         (
             "duckdb",

@@ -13,7 +13,7 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import read_jsonl
-from answerkey.corpus.corpora import parse_corpora
+from answerkey.corpus.corpora import check_roots, parse_corpora
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_corpora
 from answerkey.intake.new_corpus import make_corpus
@@ -146,7 +146,7 @@ def test_run_that_fails_leaves_nothing_behind(project: Path) -> None:
 def test_file_that_is_there_is_not_replaced(project: Path) -> None:
     make_database(Path("theirs/ships.db"), SHIPS)
     write_questions(FOLDER / "train.jsonl", QUESTIONS)
-    with pytest.raises(InputError, match=r"fleet/train\.jsonl: is there"):
+    with pytest.raises(InputError, match=r"fleet: train\.jsonl: is there"):
         make_corpus(FOLDER, databases=["theirs/ships.db"], questions=FOLDER / "train.jsonl")
 
 
@@ -234,7 +234,6 @@ def test_what_cannot_be_meant_is_told(
 @pytest.mark.parametrize(
     ("folder", "dialect", "words"),
     [
-        ("data/fleet", None, "DVC would not notice changes there: expected data/local/fleet"),
         ("data/local/a b", None, "expected a name of letters"),
         ("data/local/sample", None, r"params\.yaml has a corpus sample elsewhere"),
         ("data/local/fleet", "oracel", "--dialect oracel: expected one of .*postgres"),
@@ -246,6 +245,21 @@ def test_place_or_dialect_that_cannot_be_is_told(
     asked = write_questions(Path("asked.json"))
     with pytest.raises(InputError, match=words):
         make_corpus(Path(folder), databases=["x.db"], questions=asked, dialect=dialect)
+
+
+def test_folder_that_no_stage_looks_at_is_added_to_the_stages(project: Path) -> None:
+    before = Path("dvc.yaml").read_text(encoding="utf-8")
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    told = make_corpus(project / "data/fleet", databases=["theirs/ships.db"], questions=asked)
+    assert "dvc.yaml: load_questions and download_databases depend on data/fleet" in told
+    params = read_params()
+    corpora = parse_corpora("fleet", params.corpora)
+    for stage in ("load_questions", "download_databases"):
+        check_roots(corpora, params.corpora, stage=stage)
+    line = '      - "${corpora.fleet.root}"\n'
+    after = Path("dvc.yaml").read_text(encoding="utf-8")
+    assert (after.count(line), after.replace(line, "")) == (2, before)
 
 
 @pytest.mark.slow

@@ -35,11 +35,30 @@ def test_commands_are_read() -> None:
         assert options.verb == "new"
 
 
-@pytest.mark.slow
-def test_example_goes_from_files_to_a_rewarded_rollout(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh checkout in which the example was played."""
     pytest.importorskip("duckdb", reason="needs the extra `convert`")
-    folder = make_checkout(tmp_path / "answerkey")
-    Scene(tmp_path, {}, folders={"me": folder}).play(read_steps(read_section(PAGE, "An example")))
+    root = tmp_path_factory.mktemp("example")
+    folder = make_checkout(root / "answerkey")
+    Scene(root, {}, folders={"me": folder}).play(read_steps(read_section(PAGE, "An example")))
+    return folder
+
+
+@pytest.mark.slow
+def test_example_goes_from_files_to_a_rewarded_rollout(example: Path) -> None:
+    run(example, "answerkey", "validate")
+
+
+@pytest.mark.slow
+def test_example_goes_on_to_a_trained_policy(example: Path, tmp_path: Path) -> None:
+    python, script = ROOT / ".venv/trl/bin/python", "examples/train_grpo.py"
+    assert f".venv/trl/bin/python {script}" in read_section(PAGE, "An example")
+    if not python.exists():
+        pytest.skip("needs .venv/trl: docs/exports.md")
+    options = ("--sft-steps", "40", "--grpo-steps", "4", "--out", str(tmp_path))
+    printed = run(example, str(python), script, *options).stdout
+    assert "GRPO, reward: " in printed
 
 
 QUERIES = [
