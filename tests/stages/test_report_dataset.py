@@ -74,6 +74,27 @@ def test_script_ends_only_where_its_element_does_and_holds_a_licence():
             "SELECT a FROM t WHERE b = (SELECT max(b) FROM u) ORDER BY a",
             "SELECT a\nFROM t\nWHERE b = (\n  SELECT max(b)\n  FROM u\n)\nORDER BY a",
         ),
+        (
+            "SELECT a FROM t WHERE b = 1 AND (c OR d) OR e BETWEEN 1 AND (2) AND f",
+            "SELECT a\nFROM t\nWHERE b = 1\n  AND (c OR d)\n  OR e BETWEEN 1 AND (2)\n  AND f",
+        ),
+        (
+            "SELECT CASE WHEN a AND b THEN 1 END FROM t JOIN u ON c AND d",
+            "SELECT CASE WHEN a AND b THEN 1 END\nFROM t\nJOIN u ON c\n  AND d",
+        ),
+        (
+            "SELECT a WHERE b IN (SELECT c WHERE d AND e)",
+            "SELECT a\nWHERE b IN (\n  SELECT c\n  WHERE d\n    AND e\n)",
+        ),
+        (
+            "SELECT a WHERE (b > (SELECT max(c) FROM u) AND d)",
+            "SELECT a\nWHERE (b > (\n    SELECT max(c)\n    FROM u\n  ) AND d)",
+        ),
+        ("SELECT substr(a FROM 2)", "SELECT substr(a FROM 2)"),
+        (
+            "SELECT a WHERE b = 'case' AND c = \"between\" AND d",
+            "SELECT a\nWHERE b = 'case'\n  AND c = \"between\"\n  AND d",
+        ),
         ("SELECT a -- of b\nFROM t", "SELECT a -- of b\nFROM t"),
         ("SELECT count ( * )", "SELECT count ( * )"),
         ("SELECT ')", "SELECT ')"),
