@@ -32,11 +32,13 @@ def find_seen_in_train(
         longest of something are nearly the same words as well.
     """
     held_out = [record for record in of_database if record.split == EVAL]
+    train = [record for record in of_database if record.split != EVAL]
+    if not held_out or not train:
+        return
     known: dict[tuple[str, str], list[Fingerprint]] = defaultdict(list)
-    for record in of_database:
-        if record.split != EVAL:
-            for field in (*_SHARED.values(), *_SHARED_BY_NEAR):
-                known[field, getattr(record, field)].append(record)
+    for record in train:
+        for field in (*_SHARED.values(), *_SHARED_BY_NEAR):
+            known[field, getattr(record, field)].append(record)
     for record in held_out:
         for kind, field in _SHARED.items():
             value = getattr(record, field)
