@@ -27,6 +27,18 @@ from answerkey.scoring.worker import DATABASES_VARIABLE
 EXPORTS = "data/exports"
 # The columns by which a reply is scored, as exports have them.
 COLUMNS = ("database_name", "gold_answer", "order_matters", *TERMS)
+# What models are told of the tool `run_sql`, as OpenAI describes functions.
+RUN_SQL = {
+    "name": "run_sql",
+    "description": "Run a query on the database of the question, which it cannot change. Gives the"
+    " first rows as JSON, or the error of SQLite.",
+    "parameters": {
+        "type": "object",
+        "properties": {"sql": {"type": "string", "description": "A query of SQLite."}},
+        "required": ["sql"],
+        "additionalProperties": False,
+    },
+}
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 4000
 _THINKING = re.compile(r".*</think>", re.DOTALL)

@@ -26,7 +26,13 @@ from answerkey.base.errors import tell_errors
 from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
-from answerkey.environments.questions import EXPORTS, list_terms, load_questions, read_terms
+from answerkey.environments.questions import (
+    EXPORTS,
+    RUN_SQL,
+    list_terms,
+    load_questions,
+    read_terms,
+)
 from answerkey.reward import RewardPool
 from answerkey.sqlite.files import find_inside
 
@@ -48,19 +54,7 @@ _CLOCK = (
     "Where your query is scored, `'now'` and `CURRENT_DATE` mean {now} (UTC), whatever the clock\n"
     "of this container says.\n"
 )
-_TOOL = {
-    "type": "function",
-    "name": "run_sql",
-    "description": "Run a query on the database of the question, which it cannot change. Gives the"
-    " first rows as JSON, or the error of SQLite.",
-    "parameters": {
-        "type": "object",
-        "properties": {"sql": {"type": "string", "description": "A query of SQLite."}},
-        "required": ["sql"],
-        "additionalProperties": False,
-    },
-    "strict": True,
-}
+_TOOL = {"type": "function", **RUN_SQL, "strict": True}
 
 
 def make_line(question: Question) -> dict[str, Any]:
