@@ -17,43 +17,19 @@ import pytest
 from answerkey.environments.trl import AnswerEnvironment, ExplainedReward, SqlEnvironment
 from answerkey.reward import RewardPool, extract_sql
 from tests.shared.question_world import COUNT, LOOKS, QuestionWorld, score_fifty
+from tests.shared.tiny_models import make_model, make_tokenizer
 
 trl = pytest.importorskip("trl", reason="TRL has an environment of its own")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
 
-MARKS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
 GENERATIONS = 2
 Policy = Callable[[str], str]  # from a prompt to a reply
 
 
-def make_tokenizer() -> Any:
-    """A token a byte, and the chat template of Qwen3, by which TRL knows calls of tools."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    alphabet = [*MARKS, *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    tokenizer = Tokenizer(models.BPE({text: number for number, text in enumerate(alphabet)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(list(MARKS))
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<|endoftext|>", eos_token="<|im_end|>"
-    )
+def read_template() -> str:
+    """The chat template of Qwen3, by which TRL knows calls of tools."""
     folder = Path(trl.__file__).parent / "chat_templates"
-    fast.chat_template = (folder / "qwen3_instruct_2507.jinja").read_text(encoding="utf-8")
-    return fast
-
-
-def make_model(tokenizer: Any) -> Any:
-    from transformers import Qwen3Config, Qwen3ForCausalLM
-
-    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "head_dim": 4}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
-    known = {"pad_token_id": tokenizer.pad_token_id, "eos_token_id": tokenizer.eos_token_id}
-    config = Qwen3Config(
-        vocab_size=len(tokenizer), max_position_embeddings=300_000, **sizes, **heads, **known
-    )
-    return Qwen3ForCausalLM(config)
+    return (folder / "qwen3_instruct_2507.jinja").read_text(encoding="utf-8")
 
 
 def read_rows(world: QuestionWorld, folder: Path) -> Any:
@@ -65,7 +41,7 @@ def read_rows(world: QuestionWorld, folder: Path) -> Any:
 
 def make_trainer(folder: Path, rows: Any, policy: Policy, **arguments: Any) -> Any:
     """A trainer that asks the policy, one question a step, in the order of the rows."""
-    tokenizer = make_tokenizer()
+    tokenizer = make_tokenizer(read_template())
 
     def reply(prompt_ids: list[list[int]], *_: Any, **__: Any) -> tuple[list[list[int]], None]:
         replies = [policy(tokenizer.decode(ids)) for ids in prompt_ids]

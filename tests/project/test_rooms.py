@@ -109,8 +109,9 @@ ENGINES = {
 }  # extras for what the pipeline does without them
 # Extras with a lock of their own: they want other versions than DVC, and than each other.
 APART = {"inspect": "inspect_ai", "openenv": "openenv"}
-# Modules of whoever has the library: TRL is locked for an example, and NeMo Gym is a checkout.
-GUESTS = {f"answerkey/environments/{name}.py" for name in (*APART.values(), "nemo_gym")}
+# Modules of whoever has the library: NeMo Gym is a checkout, the others have a lock alone.
+BROUGHT = ("agent_lightning", "nemo_gym", "verl")
+GUESTS = {f"answerkey/environments/{name}.py" for name in (*APART.values(), *BROUGHT)}
 
 
 def test_imported_packages_are_declared() -> None:

@@ -1,0 +1,95 @@
+"""verl: an agent loop in which a policy looks around by the tool run_sql, then replies.
+
+    actor_rollout_ref.rollout.agent.agent_loop_config_path: environments/verl/agent_loop.yaml
+    actor_rollout_ref.rollout.agent.default_agent_loop: answerkey
+    reward.custom_reward_function.path: pkg://answerkey.environments.verl
+
+The data are those of data/exports/verl. It is verl's own loop of tools, which tells a tool nothing
+of the row: this one tells it the database. Beside the reward function of `answerkey.reward`, which
+sees the text of all turns, `compute_score` sees the last reply, which is scored.
+
+Source: ToolAgentLoop and NaiveRewardManager in verl 0.9, which hands the extra fields of a loop to
+the reward function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from omegaconf import OmegaConf
+from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, ToolListWrap
+from verl.experimental.agent_loop.tool_agent_loop import ToolAgentLoop
+from verl.tools.base_tool import BaseTool
+from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
+
+from answerkey.environments.questions import RUN_SQL, run_sql
+from answerkey.reward import SharedPool, compute_score_async
+
+_OPTIONS = "reward.custom_reward_function.reward_kwargs"
+
+
+class RunSql(BaseTool):
+    """The tool, for all trajectories of a worker."""
+
+    async def execute(
+        self, instance_id: str, parameters: dict[str, Any], *, agent_data: Any, **_: Any
+    ) -> tuple[ToolResponse, float, dict[str, Any]]:
+        """Return the first rows of a query, or the error of SQLite. What it raises, as for a call
+        without `sql`, the loop tells the policy."""
+        known = agent_data.tools_kwargs[self.name]
+        pool = SharedPool(**known["options"])
+        about = known["database_name"], known["now"]
+        text = await asyncio.to_thread(run_sql, pool, parameters["sql"], *about)
+        return ToolResponse(text=text), 0.0, {}
+
+
+@cache  # verl makes a loop for each trajectory, and a tool says its schema when it is made
+def _make_tool() -> RunSql:
+    schema = {"type": "function", "function": RUN_SQL}
+    return RunSql({}, OpenAIFunctionToolSchema.model_validate(schema))
+
+
+class SqlAgentLoop(ToolAgentLoop):
+    """verl's loop of tools, with run_sql beside those of `multi_turn.tool_config_path`."""
+
+    def __init__(self, *arguments: Any, tools: ToolListWrap | None = None, **named: Any) -> None:
+        others = [] if tools is None else tools.tools
+        super().__init__(*arguments, tools=ToolListWrap([*others, _make_tool()]), **named)
+
+    async def run(self, sampling_params: dict[str, Any], **columns: Any) -> AgentLoopOutput:
+        """Play the trajectory of a row."""
+        options = OmegaConf.select(self.config, _OPTIONS) or {}
+        known = {
+            "database_name": columns["extra_info"]["database_name"],
+            "now": columns["extra_info"].get("now"),
+            "options": options and OmegaConf.to_container(options, resolve=True),
+        }
+        others = columns.pop("tools_kwargs", None) or {}
+        tools_kwargs = {**others, RUN_SQL["name"]: known}
+        output = await super().run(sampling_params, tools_kwargs=tools_kwargs, **columns)
+        reply = self.tokenizer.decode(_find_last_reply(output), skip_special_tokens=True)
+        output.extra_fields["extras"] = {"last_reply": reply}
+        return output
+
+
+def _find_last_reply(output: AgentLoopOutput) -> list[int]:
+    """The tokens of the policy behind the last rows that it was shown."""
+    marked = zip(output.response_mask, output.response_ids, strict=True)
+    runs = [(own, [*run]) for own, run in groupby(marked, lambda pair: pair[0])]
+    replies = [[token for _, token in run] for own, run in runs if own]
+    return replies[-1] if replies else []
+
+
+async def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: dict[str, Any],
+    **options: Any,
+) -> float:
+    """`answerkey.reward.compute_score_async` of the last reply of a trajectory."""
+    reply = extra_info["extras"]["last_reply"]
+    return await compute_score_async(data_source, reply, ground_truth, extra_info, **options)
