@@ -13,8 +13,8 @@ at the values of a call, and asks SQLite's own for the result.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from functools import lru_cache, partial
 from typing import Any
@@ -141,6 +141,17 @@ class Clock:
 @lru_cache
 def _write_call(name: str, count: int) -> str:
     return f"SELECT {name}({', '.join('?' * count)})"
+
+
+@contextmanager
+def set_clock_of(connection: sqlite3.Connection, now: str | None) -> Iterator[None]:
+    """Let a connection of our own stand at an instant: a CHECK may read CURRENT_DATE. None: it has
+    the clock of the machine."""
+    if now is None:
+        yield
+        return
+    with closing(Clock(connection, lambda name: None, now=now)):
+        yield
 
 
 @lru_cache(maxsize=1)

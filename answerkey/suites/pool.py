@@ -125,7 +125,7 @@ def make_suites(
                 pool.fold_dates(real, trials)
             problem = None
             try:
-                rows = read_rows(path, seed=settings.seed)
+                rows = read_rows(path, seed=settings.seed, now=now)
                 facts = find_key_facts(rows)
                 pool.try_variants(rows, facts, trials)
                 pool.try_again(real, trials, tables=rows.tables)
@@ -227,7 +227,8 @@ class _Pool:
             witnesses.update(dict.fromkeys(conditions))
             for name, own in rowids.items():
                 wanted.setdefault(name, set()).update(own)
-        rows = read_rows(real.database.path, seed=self._settings.seed, wanted=wanted)
+        path, seed = real.database.path, self._settings.seed
+        rows = read_rows(path, seed=seed, wanted=wanted, now=self._now)
         facts, first = find_key_facts(rows), self._settings.pool
         constants = {
             (witness.tables[row_index], column_index, value): None

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.sqlite.clock import set_clock_of
 from answerkey.sqlite.files import LAYOUT, open_database, serialize_database
 from answerkey.sqlite.schema import ForeignKey, Table, fold_name, quote_name, read_schema
 
@@ -82,12 +83,14 @@ class Rows:
 
     families: by declared reference, how many rows refer to others in the database, to how many,
         and how many of these there are, as far as counting them takes little.
+    now: what the clock says in a CHECK.
     """
 
     tables: dict[str, TableRows]
     statements: tuple[str, ...]
     views: tuple[str, ...]
     families: Mapping[Reference, Family] = field(default_factory=dict)
+    now: str | None = None
 
     def with_rows(self, rows: dict[str, list[Row]]) -> Rows:
         """The same database with other rows."""
@@ -106,9 +109,10 @@ def open_empty(rows: Rows) -> Iterator[sqlite3.Connection]:
     """
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(f"{LAYOUT}; PRAGMA page_size = {_PAGE_BYTES}")
-        for statement in rows.statements:
-            connection.execute(statement)
-        yield connection
+        with set_clock_of(connection, rows.now):
+            for statement in rows.statements:
+                connection.execute(statement)
+            yield connection
 
 
 def serialize_rows(rows: Rows) -> bytes:
@@ -183,11 +187,13 @@ def read_rows(
     max_rows: int = 1000,
     seed: int = 0,
     wanted: Mapping[str, Iterable[int]] = MappingProxyType({}),
+    now: str | None = None,
 ) -> Rows:
     """The rows of a database: of each table at most `max_rows`, and twice as many parents of
     others. Rows of more than 20,000 bytes are left out.
 
     wanted: by table, the rowids of rows that are read as well.
+    now: what the clock says to the rules of tables.
 
     Raises:
         InputError: with the file and SQLite's words, where the file is no database, where its
@@ -199,7 +205,7 @@ def read_rows(
             if not rows.tables:
                 raise InputError(f"{path}: has no table that can be read and made: expected one")
             sampled = replace(rows, tables=_Sample(connection, rows, max_rows, seed).read(wanted))
-            return replace(sampled, families=_count_families(connection, sampled))
+            return replace(sampled, families=_count_families(connection, sampled), now=now)
     except (sqlite3.Error, UnicodeError) as error:
         raise InputError(
             f"{path}: no variants can be made of it: {error}; expected tables that this SQLite,"

@@ -68,7 +68,9 @@ def test_a_task_has_what_harbor_reads(fifty: QuestionWorld, tasks: list[Path]) -
     config = tomllib.loads((tasks[0] / "task.toml").read_text(encoding="utf-8"))
     assert config["task"]["name"] == f"answerkey/{question.question_id}"
     assert config["metadata"]["difficulty"] == "easy"
-    assert fifty.examples[0].prompt in (tasks[0] / "instruction.md").read_text(encoding="utf-8")
+    instruction = (tasks[0] / "instruction.md").read_text(encoding="utf-8")
+    assert fifty.examples[0].prompt in instruction
+    assert f"`CURRENT_DATE` mean {question.now} (UTC), whatever the clock" in instruction
     container = {path.name for path in (tasks[0] / "environment").iterdir()}
     assert container == {"Dockerfile", "database.sqlite"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -136,3 +137,15 @@ def test_two_processes_make_the_same_bytes(tmp_path: Path) -> None:
         contents.append(done.stdout)
     assert contents[0] == contents[1]
     assert len(set(contents[0].split())) == len(contents[0].split())
+
+
+def test_rules_of_a_table_read_the_clock_of_its_corpus(tmp_path: Path) -> None:
+    sql = """
+    CREATE TABLE ship (built TEXT CHECK (built <= CURRENT_DATE));
+    INSERT INTO ship VALUES ('1999-12-31');
+    """
+    path = make_database(tmp_path / "a.sqlite", sql)
+    early, late = (read_rows(path, now=now) for now in ("1999-12-31", "1999-12-30"))
+    assert ask(early, "SELECT * FROM ship") == [("1999-12-31",)]
+    with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+        serialize_rows(late)
