@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, Required, TypedDict
 
@@ -18,10 +16,12 @@ from answerkey.base.reasons import Reason
 from answerkey.base.records import (
     ACCEPTED_ANSWERS,
     TRAIN,
+    cut_in_shards,
     decode_json,
     encode_json,
     read_exclusion,
     read_jsonl,
+    read_shards,
 )
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def join_records(
             )
 
 
-# The stages before compare_questions: a shard a database, of which some lack questions.
+# The stages before compare_questions: their shards, of which some lack questions.
 
 
 _PARSED_FIELDS = (
@@ -290,18 +290,17 @@ def join_stages(
     """Each source question in order with its answer, its parse and its own flags, and the record of
     its test suite, {} if it has none.
 
-    wanted: the ids of questions; databases with none of them are passed over.
+    wanted: the ids of questions; shards with none of them are passed over.
 
     Raises:
         InputError: if a file misses a question or holds one too many.
     """
     sources = read_jsonl(interim / "splits.jsonl")
-    for name, of_database in groupby(sources, key=itemgetter("database_name")):
-        asked = list(of_database)
+    for shard, asked in cut_in_shards(sources):
         if wanted is not None and not any(source["question_id"] in wanted for source in asked):
             continue
         streams = {
-            stage: read_jsonl(interim / stage / f"{name}.jsonl")
+            stage: read_shards(interim / stage, [shard])
             for stage in ("gold_answers", "parsed", "audit", "test_suites")
         }
         for source, found in join_records(asked, streams):

@@ -80,7 +80,7 @@ def read_questions(folder: Path) -> list[Question]:
     interim = folder / "data" / "interim"
     known: dict[str, dict[str, Any]] = {}
     for name in ("gold_answers", "audit", "test_suites"):
-        for path in sorted((interim / name).glob("*.jsonl")):
+        for path in sorted((interim / name).rglob("*.jsonl")):
             for record in read_jsonl(path):
                 known.setdefault(record["question_id"], {})[name] = record
     found = []

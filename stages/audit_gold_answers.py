@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import AUDIT, DATABASES, GOLD_ANSWERS, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.records import (
     DESCRIPTIONS,
+    cut_in_shards,
     encode_compactly,
     hash_value,
     read_database_hashes,
     read_jsonl,
+    read_shards,
 )
 from answerkey.base.stage import run_stage
 from answerkey.probes.audit import (
@@ -37,7 +37,7 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import DatabaseWork, QueryRun, read_shards
+from answerkey.shards.runs import DatabaseWork, QueryRun, count_databases
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import SchemaFile, decode_schema
 
@@ -48,14 +48,15 @@ if TYPE_CHECKING:
 def plan_works(
     limits: Limits, thresholds: Thresholds, *, databases_url: str | None
 ) -> Iterator[DatabaseWork[Query, Context, AuditReport]]:
-    """Each database with those of its questions that have an answer."""
+    """Each shard with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
-    for name, records in groupby(loaded, key=itemgetter("database_name")):
+    for shard, records in cut_in_shards(loaded):
+        name = shard.database_name
         answers = {
             outcome["question_id"]: encode_compactly(outcome["gold_answer"])
-            for outcome in read_shards(GOLD_ANSWERS, [name])
+            for outcome in read_shards(GOLD_ANSWERS, [shard])
             if "reason" not in outcome
         }
         questions: list[tuple[str, Query]] = []
@@ -71,7 +72,8 @@ def plan_works(
         made_from += [now] if now else []
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         context = decode_schema(tables), limits, thresholds, meanings, now
-        yield DatabaseWork(name, database, hash_value([*made_by, *made_from]), questions, context)
+        key = hash_value([*made_by, *made_from])
+        yield DatabaseWork(shard, database, key, questions, context)
 
 
 def main(params: Params) -> None:
@@ -85,10 +87,11 @@ def main(params: Params) -> None:
     run = QueryRun[Query, Context, AuditReport](AUDIT, audit_task, overdue)
     databases = len(read_database_hashes(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    flags = (flag for record in read_shards(AUDIT, run.names) for flag in record["flags"])
+    flags = (flag for record in read_shards(AUDIT, run.shards) for flag in record["flags"])
     counts = Counter(flag["code"] for flag in flags)
     log.info(
-        f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')} audited,"
+        f"{spell_count(count_databases(run.shards), 'database')},"
+        f" {spell_count(run.executed, 'query')} audited,"
         f" {spell_count(counts.total(), 'flag')}{list_counts(counts)}"
     )
 

@@ -1,6 +1,6 @@
 """Every gold query is executed once, and every question ends with an answer or a reason.
 
-The database is the unit: its shard is made again only when the database, its questions, the
+A shard of questions of one database is made again only when the database, these questions, the
 limits or the code change. The bytes are the same whatever the engine and the number of workers.
 """
 
@@ -10,14 +10,13 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log, warn_of_each
 from answerkey.base.paths import DATABASES, GOLD_ANSWERS, SPLIT_QUESTIONS
 from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import (
+    cut_in_shards,
     hash_value,
     read_database_hashes,
     read_exclusion,
@@ -28,7 +27,13 @@ from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
+from answerkey.shards.runs import (
+    DatabaseWork,
+    QueryRun,
+    QueryTask,
+    count_databases,
+    count_reasons,
+)
 from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
@@ -50,17 +55,17 @@ def execute_task(task: QueryTask[Queries, Context]) -> list[Outcome]:
 def plan_works(
     limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork[Queries, Context, Outcome]]:
-    """Each database with its questions, in their order; what a curator excluded, or has no SQL, or
-    no database that can be read, is not executed."""
+    """Each shard with its questions, in their order; what a curator excluded, or has no SQL, or no
+    database that can be read, is not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
     made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
-    for name, records in groupby(loaded, key=itemgetter("database_name")):
+    for shard, records in cut_in_shards(loaded):
+        name = shard.database_name
         questions: list[tuple[str, Queries]] = []
         excluded: dict[str, Outcome] = {}
-        now = None
+        now = records[0].get("now")  # the same for all questions of a database
         for record in records:
-            now = record.get("now")  # the same for all questions of a database
             others = record.get("other_sql", ())
             query: Queries = (record["gold_sql"], *others) if others else record["gold_sql"]
             questions.append((record["question_id"], query))
@@ -73,7 +78,7 @@ def plan_works(
         made_from = [sha256, questions, excluded, *([now] if now else [])]
         key = hash_value([*made_by, *made_from])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
-        yield DatabaseWork(name, database, key, questions, (limits, now), excluded)
+        yield DatabaseWork(shard, database, key, questions, (limits, now), excluded)
 
 
 def main(params: Params) -> None:
@@ -86,11 +91,12 @@ def main(params: Params) -> None:
     run = QueryRun[Queries, Context, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    reasons, failures = count_reasons(GOLD_ANSWERS, run.names)
+    reasons, failures = count_reasons(GOLD_ANSWERS, run.shards)
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")
-    done = f"{spell_count(len(run.names), 'database')}, {spell_count(run.executed, 'query')}"
+    asked = spell_count(count_databases(run.shards), "database")
+    done = f"{asked}, {spell_count(run.executed, 'query')}"
     left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
     log.info(f"{questions} in {done} executed: {left}")
 

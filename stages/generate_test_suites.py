@@ -4,8 +4,6 @@ gold, its gold answers on them, and a mutation score, which says how much its an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
-from operator import itemgetter
 from statistics import fmean
 
 from answerkey.base.log import spell_count, start_log
@@ -19,37 +17,37 @@ from answerkey.base.paths import (
     SUITE_DATABASES,
     TEST_SUITES,
 )
-from answerkey.base.records import read_database_hashes, read_jsonl
+from answerkey.base.records import cut_in_shards, read_database_hashes, read_jsonl, read_shards
 from answerkey.base.stage import run_stage
 from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import ShardDirectory, read_shards
+from answerkey.shards.runs import ShardDirectory, count_databases
 from answerkey.sqlite.schema import SchemaFile
 from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import make_question
 
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
-    """Each database with those of its questions that have an answer and were parsed, and what
-    models answered."""
+    """Each shard with those of its questions that have an answer and were parsed, and what models
+    answered."""
     model_queries = choose_queries(read_rollouts(ROLLOUTS))
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
-    for name, records in groupby(read_jsonl(SPLIT_QUESTIONS), itemgetter("database_name")):
-        audits = {audit["question_id"]: audit for audit in read_shards(AUDIT, [name])}
-        parses = read_shards(PARSED, [name])
+    for shard, records in cut_in_shards(read_jsonl(SPLIT_QUESTIONS)):
+        name = shard.database_name
+        audits = {audit["question_id"]: audit for audit in read_shards(AUDIT, [shard])}
+        parses = read_shards(PARSED, [shard])
         parsed = {record["question_id"] for record in parses if "reason" not in record}
-        asked_of = list(records)
         questions = [
             make_question(record, audits[asked], model_queries.get(asked, ()))
-            for record in asked_of
+            for record in records
             if (asked := record["question_id"]) in audits and asked in parsed
         ]
         # A database that cannot be read has no hash, and no question with an answer.
         sha256, tables = hashes.get(name, ""), schemas.read_tables(name)
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
-        now = asked_of[0].get("now")  # the same for all questions of a database
-        yield SuiteTask(name, database, tables, questions, now)
+        now = records[0].get("now")  # the same for all questions of a database
+        yield SuiteTask(shard, database, tables, questions, now)
 
 
 def main(params: Params) -> None:
@@ -58,7 +56,7 @@ def main(params: Params) -> None:
     settings = params.generate_test_suites
     limits = params.compute_gold_answers
     execution = params.execution
-    names, made = run_suites(
+    shards, made = run_suites(
         plan_tasks(databases_url=execution.databases_url),
         ShardDirectory(TEST_SUITES),
         SUITE_DATABASES,
@@ -68,10 +66,10 @@ def main(params: Params) -> None:
         engine=execution.engine,
         workers=execution.workers,
     )
-    records = list(read_shards(TEST_SUITES, names))
+    records = list(read_shards(TEST_SUITES, shards))
     scores = [record["mutation_score"]["suite"] for record in records if record["mutation_score"]]
     log.info(
-        f"{spell_count(len(names), 'database')}, suites of {made} made;"
+        f"{spell_count(count_databases(shards), 'database')}, suites of {made} made;"
         f" {spell_count(len(records), 'question')}, mean mutation score {fmean(scores or [0]):.3f}"
     )
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.metadata import version
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.reasons import Failure, Reason
-from answerkey.base.records import hash_value, read_jsonl
+from answerkey.base.records import cut_in_shards, hash_value, read_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
@@ -42,14 +40,14 @@ def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
 def plan_works(
     schemas: SchemaFile,
 ) -> Iterator[DatabaseWork[str, Schema, Outcome]]:
-    """Each database with its questions, in their order; the file itself is not looked at."""
+    """Each shard with its questions, in their order; the file itself is not looked at."""
     made_by = [hash_code(parse_task), version("sqlglot")]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
-    for name, records in groupby(loaded, key=itemgetter("database_name")):
+    for shard, records in cut_in_shards(loaded):
         questions = [(record["question_id"], record["gold_sql"]) for record in records]
-        tables = schemas.read_tables(name)
+        tables = schemas.read_tables(shard.database_name)
         key = hash_value([*made_by, questions, tables])
-        yield DatabaseWork(name, None, key, questions, decode_schema(tables))
+        yield DatabaseWork(shard, None, key, questions, decode_schema(tables))
 
 
 def main(params: Params) -> None:
@@ -60,7 +58,7 @@ def main(params: Params) -> None:
     schemas = SchemaFile(SCHEMAS)
     works = plan_works(schemas)
     run.run(works, databases=len(schemas), engine=execution.engine, workers=execution.workers)
-    reasons, _ = count_reasons(PARSED, run.names)
+    reasons, _ = count_reasons(PARSED, run.shards)
     parsed = reasons.pop("", 0)
     log.info(
         f"{spell_count(parsed + reasons.total(), 'question')},"

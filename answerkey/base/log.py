@@ -88,7 +88,7 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 Item = TypeVar("Item")
 
 
-def _pass_over(count: int = 1) -> None:
+def _pass_over(count: float = 1) -> None:
     pass
 
 
@@ -106,7 +106,7 @@ def show_progress(name: str | None, *, total: int, unit: str) -> Iterator[Callab
         print(f"{name}: {total:,} {unit}", file=sys.stderr)
         yield _pass_over
         return
-    form = f"{{desc}}: {{n:,}} of {{total:,}} {unit} |{{bar}}| {{elapsed}}<{{remaining}}"
+    form = f"{{desc}}: {{n:,.0f}} of {{total:,}} {unit} |{{bar}}| {{elapsed}}<{{remaining}}"
     with tqdm(desc=name, total=total, leave=False, bar_format=form) as bar:
         yield bar.update
 

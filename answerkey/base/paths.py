@@ -28,7 +28,7 @@ VALIDATION = INTERIM / "validation.json"
 PASS_RATES = INTERIM / "pass_rates.json"
 REPAIRS = INTERIM / "repairs.jsonl"
 
-# Of these, a shard a database.
+# Of these, shards.
 GOLD_ANSWERS = INTERIM / "gold_answers"
 PARSED = INTERIM / "parsed"
 AUDIT = INTERIM / "audit"

@@ -13,9 +13,11 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple, TypedDict
+from typing import Any, BinaryIO, NamedTuple, TypedDict, TypeVar
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
@@ -202,6 +204,62 @@ def hash_value(value: Any) -> str:
     True
     """
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+# Shards: what a stage records of questions of one database, a file for up to so many of them. A
+# change of one question costs those that share its shard, and one database keeps all cores busy.
+
+SHARD_QUESTIONS = 256
+Sourced = TypeVar("Sourced", bound=Mapping[str, Any])
+
+
+class Shard(NamedTuple):
+    """Which questions of a database a shard has: the first 256, or those after them.
+
+    of: how many shards the database has.
+
+    >>> Shard("fleet").name, Shard("fleet", 2, of=3).name
+    ('fleet', 'fleet/0002')
+    """
+
+    database_name: str
+    number: int = 1
+    of: int = 1
+
+    @property
+    def name(self) -> str:
+        return self.database_name + (f"/{self.number:04}" if self.number > 1 else "")
+
+    def find_file(self, directory: Path) -> Path:
+        """Where the shard lies among those of its stage."""
+        return directory / f"{self.name}.jsonl"
+
+
+def cut_in_shards(questions: Iterable[Sourced]) -> Iterator[tuple[Shard, list[Sourced]]]:
+    """The questions of each shard, given all source questions by database. A question keeps its
+    shard when others are added after it, or left out by a stage."""
+    for name, group in groupby(questions, key=itemgetter("database_name")):
+        of_database = list(group)
+        starts = range(0, len(of_database), SHARD_QUESTIONS)
+        for number, start in enumerate(starts, start=1):
+            shard = Shard(name, number, len(starts))
+            yield shard, of_database[start : start + SHARD_QUESTIONS]
+
+
+def read_shards(directory: Path, shards: Iterable[Shard]) -> Iterator[Any]:
+    """The records of some shards, one shard after another, whose type the reader names.
+
+    Raises:
+        FileNotFoundError: if a shard is missing.
+    """
+    for shard in shards:
+        yield from read_jsonl(shard.find_file(directory))
+
+
+def list_shards(directory: Path, database_name: str) -> list[Shard]:
+    """All shards of a database that a stage has made."""
+    others = len(list_files(directory / database_name, "*.jsonl"))
+    return [Shard(database_name, number, 1 + others) for number in range(1, 2 + others)]
 
 
 class Finding(NamedTuple):

@@ -21,7 +21,8 @@ from answerkey.base.records import (
     SPLITS,
     TRAIN,
     encode_json,
-    read_jsonl,
+    list_shards,
+    read_shards,
     replace_file,
     write_jsonl,
 )
@@ -359,7 +360,7 @@ def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
     def take() -> Iterator[Record]:
         for name, of_database in groupby(questions, key=itemgetter("database_name")):
             asked = {question["question_id"] for question in of_database}
-            for suite in read_jsonl(shards / f"{name}.jsonl"):
+            for suite in read_shards(shards, list_shards(shards, name)):
                 if suite["question_id"] in asked:
                     yield {field: suite[field] for field in _SUITE_FIELDS}
 

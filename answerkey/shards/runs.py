@@ -1,13 +1,14 @@
-"""Runs: one function over the queries of all databases, and one shard, a file, for each database.
+"""Runs: one function over the queries of all databases, and shards, a file for up to 256 questions
+of a database.
 
-A shard is made again only when what it is made from has changed: a database whose shard is fresh
-costs nothing. What each was made from stands in a file of keys beside the directory, which is an
-out of the same stage: so does a clone that has pulled the shards. Of the other databases, each
-distinct query is worked on once, in tasks so small that a slow database keeps all cores busy.
+A shard is made again only when what it is made from has changed: a fresh one costs nothing. What
+each was made from stands in a file of keys beside the directory, which is an out of the same stage:
+so does a clone that has pulled the shards. Of the others, each distinct query is worked on once, in
+tasks so small that a slow database keeps all cores busy.
 
 What the machine does to a run (it kills a worker, or has no memory left) is never recorded as a
 fact about a query. The queries of such a task are tried again, each in a process of its own. If
-that process ends too, the database gets no shard, and the run fails when all others have theirs.
+that process ends too, there is no such shard, and the run fails when all others are there.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -25,10 +26,11 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, show_progress, spell_count, track_progress
 from answerkey.base.reasons import NO_FAILURES
 from answerkey.base.records import (
+    Shard,
     encode_json,
     hash_file,
     hash_value,
-    read_jsonl,
+    read_shards,
     replace_file,
     write_jsonl,
 )
@@ -61,29 +63,27 @@ class ShardDirectory:
         directory.mkdir(parents=True, exist_ok=True)
         self._write_identities()  # a torn last line would spoil the next; a link is not added to
 
-    def shard_path(self, name: str) -> Path:
-        """Where the shard of a database lies."""
-        return find_inside(self.directory, f"{name}.jsonl")
+    def shard_path(self, shard: Shard) -> Path:
+        """Where a shard lies."""
+        return find_inside(self.directory, f"{shard.name}.jsonl")
 
-    def is_fresh(self, name: str, key: str) -> bool:
+    def is_fresh(self, shard: Shard, key: str) -> bool:
         """Whether the shard was made from what `key` stands for, and is as it was made."""
-        known, path = self._identities.get(name), self.shard_path(name)
+        known, path = self._identities.get(shard.name), self.shard_path(shard)
         return known is not None and path.is_file() and known == _identify(path, key)
 
-    def write_shard(self, name: str, key: str, records: Iterable[Mapping[str, Any]]) -> None:
+    def write_shard(self, shard: Shard, key: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write a shard and note what it was made from."""
-        path = self.shard_path(name)
+        path = self.shard_path(shard)
         write_jsonl(path, records)
-        self._identities[name] = _identify(path, key)
+        self._identities[shard.name] = _identify(path, key)
         with self.keys_path.open("ab") as file:
-            file.write(self._encode_entry(name))
+            file.write(self._encode_entry(shard.name))
 
-    def keep_only(self, names: Iterable[str]) -> None:
+    def keep_only(self, shards: Iterable[Shard]) -> None:
         """Remove every other file of the directory; sort the keys."""
-        kept = set(names)
-        for path in sorted(self.directory.iterdir()):
-            if path.suffix != ".jsonl" or path.stem not in kept:
-                path.unlink()
+        kept = {shard.name for shard in shards}
+        remove_others(self.directory, {f"{name}.jsonl" for name in kept})
         left = sorted(kept & self._identities.keys())
         self._identities = {name: self._identities[name] for name in left}
         self._write_identities()
@@ -114,34 +114,39 @@ def _read_identities(path: Path) -> dict[str, str]:
     return identities
 
 
-def read_shards(directory: Path, names: Iterable[str]) -> Iterator[Any]:
-    """The records of the named shards, one shard after another, whose type the reader names.
+def remove_others(folder: Path, kept: Collection[str]) -> None:
+    """Remove every file below a folder but those at some paths, and the folders that are empty."""
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+        if path.is_dir() and not path.is_symlink():
+            with contextlib.suppress(OSError):  # it holds something
+                path.rmdir()
+        elif path.relative_to(folder).as_posix() not in kept:
+            path.unlink()
 
-    Raises:
-        FileNotFoundError: if a shard is missing.
-    """
-    for name in names:
-        yield from read_jsonl(directory / f"{name}.jsonl")
+
+def count_databases(shards: Iterable[Shard]) -> int:
+    return len({shard.database_name for shard in shards})
 
 
-def count_reasons(directory: Path, names: Iterable[str]) -> tuple[Counter[str], list[str]]:
-    """How many questions of the named shards have each reason, "" for an outcome; and a line for
-    each whose SQL failed, with SQLite's own words."""
+def count_reasons(directory: Path, shards: Iterable[Shard]) -> tuple[Counter[str], list[str]]:
+    """How many questions of some shards have each reason, "" for an outcome; and a line for each
+    whose SQL failed, with SQLite's own words."""
     reasons: Counter[str] = Counter()
     failures = []
-    for name in names:
-        for record in read_shards(directory, [name]):
+    for shard in shards:
+        for record in read_shards(directory, [shard]):
             reasons[reason := record.get("reason", "")] += 1
             if reason and reason not in NO_FAILURES:
                 words = make_printable(record["detail"][:_DETAIL_CHARACTERS])
+                named = f"{record['question_id']}, {reason}"
                 failures.append(
-                    f"SQL execution failed for {name}: {words} ({record['question_id']}, {reason})"
+                    f"SQL execution failed for {shard.database_name}: {words} ({named})"
                 )
     return reasons, failures
 
 
 class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):
-    """A database, what its shard is made from, and its questions: question_id and query.
+    """A shard, its database, what it is made from, and its questions: question_id and query.
 
     A query is its SQL, or a tuple with what else the outcome depends on; `context` is what all
     queries of the database share, and goes to the workers with each task. `database` is None if
@@ -149,7 +154,7 @@ class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):
     worked on.
     """
 
-    database_name: str
+    shard: Shard
     database: Database | None
     key: str
     questions: list[tuple[str, Query]]
@@ -158,9 +163,9 @@ class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):
 
 
 class QueryTask(NamedTuple, Generic[Query, Context]):
-    """Some distinct queries of one database, for one worker."""
+    """Some distinct queries of one shard, for one worker."""
 
-    database_name: str
+    shard: Shard
     database: Database | None
     queries: tuple[Query, ...]
     context: Context
@@ -172,7 +177,8 @@ class QueryTask(NamedTuple, Generic[Query, Context]):
             ValueError: if they are only read.
         """
         if self.database is None:
-            raise ValueError(f"{self.database_name}: expected a database to execute queries on")
+            name = self.shard.database_name
+            raise ValueError(f"{name}: expected a database to execute queries on")
         return self.database
 
     def map_queries(self, function: Callable[[Query], Result]) -> list[Result]:
@@ -182,7 +188,8 @@ class QueryTask(NamedTuple, Generic[Query, Context]):
             try:
                 outcomes.append(function(query))
             except Exception as error:
-                error.add_note(f"on a query of {self.database_name}: {query!r:.{_NOTE_CHARACTERS}}")
+                name = self.shard.database_name
+                error.add_note(f"on a query of {name}: {query!r:.{_NOTE_CHARACTERS}}")
                 raise
         return outcomes
 
@@ -206,14 +213,14 @@ class QueryRun(Generic[Query, Context, Result]):
     out: Path
     function: Callable[[QueryTask[Query, Context]], list[Result]]
     overdue: Result
-    names: list[str] = field(default_factory=list)
+    shards: list[Shard] = field(default_factory=list)
     executed: int = 0
-    _shards: ShardDirectory = field(init=False)
-    _pending: dict[str, _Pending[Query, Context, Result]] = field(default_factory=dict)
-    _advance: Callable[[], object] = field(init=False)
+    _directory: ShardDirectory = field(init=False)
+    _pending: dict[Shard, _Pending[Query, Context, Result]] = field(default_factory=dict)
+    _advance: Callable[[float], object] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._shards = ShardDirectory(self.out)
+        self._directory = ShardDirectory(self.out)
 
     def run(
         self,
@@ -223,13 +230,13 @@ class QueryRun(Generic[Query, Context, Result]):
         workers: int = 0,
         engine: str = LOCAL,
     ) -> None:
-        """Bring all shards up to date; remove those of databases that are not among the works.
+        """Bring all shards up to date; remove those that are not among the works.
 
         databases: how many there are, for the bar.
 
         Raises:
             InputError: naming the queries whose process ended also where it had nothing else to do;
-                the shards of all other databases are up to date then.
+                all other shards are up to date then.
         """
         lost: list[QueryTask[Query, Context]] = []
         results = map_tasks(self.function, self._plan(works), engine=engine, workers=workers)
@@ -251,15 +258,15 @@ class QueryRun(Generic[Query, Context, Result]):
                 self._take(task, outcomes)
         if ended:
             raise InputError(_explain_ends(ended))
-        self._shards.keep_only(self.names)
+        self._directory.keep_only(self.shards)
 
     def _plan(
         self, works: Iterable[DatabaseWork[Query, Context, Result]]
     ) -> Iterator[QueryTask[Query, Context]]:
         for work in works:
-            self.names.append(work.database_name)
-            if self._shards.is_fresh(work.database_name, work.key):
-                self._advance()
+            self.shards.append(work.shard)
+            if self._directory.is_fresh(work.shard, work.key):
+                self._advance(1 / work.shard.of)
                 continue
             asked = (query for name, query in work.questions if name not in work.known)
             distinct = list(dict.fromkeys(asked))
@@ -267,18 +274,18 @@ class QueryRun(Generic[Query, Context, Result]):
             if not distinct:
                 self._write(pending)
                 continue
-            self._pending[work.database_name] = pending
+            self._pending[work.shard] = pending
             for start in range(0, len(distinct), _QUERIES_PER_TASK):
                 queries = tuple(distinct[start : start + _QUERIES_PER_TASK])
-                yield QueryTask(work.database_name, work.database, queries, work.context)
+                yield QueryTask(work.shard, work.database, queries, work.context)
 
     def _take(self, task: QueryTask[Query, Context], outcomes: list[Result]) -> None:
-        pending = self._pending[task.database_name]
+        pending = self._pending[task.shard]
         pending.outcomes.update(zip(task.queries, outcomes, strict=True))
         pending.queries_left -= len(task.queries)
         self.executed += len(task.queries)
         if not pending.queries_left:
-            self._write(self._pending.pop(task.database_name))
+            self._write(self._pending.pop(task.shard))
 
     def _write(self, pending: _Pending[Query, Context, Result]) -> None:
         work = pending.work
@@ -286,13 +293,13 @@ class QueryRun(Generic[Query, Context, Result]):
             {"question_id": question_id, **(work.known.get(question_id) or pending.outcomes[query])}
             for question_id, query in work.questions
         )
-        self._shards.write_shard(work.database_name, work.key, records)
-        self._advance()
+        self._directory.write_shard(work.shard, work.key, records)
+        self._advance(1 / work.shard.of)
 
     def _describe_end(self, task: QueryTask[Query, Context], died: Died) -> str:
-        questions = self._pending[task.database_name].work.questions
+        questions = self._pending[task.shard].work.questions
         ids = ", ".join(question_id for question_id, query in questions if query in task.queries)
-        return f"  {ids} of database {task.database_name}: {died}"
+        return f"  {ids} of database {task.shard.database_name}: {died}"
 
 
 def _explain_ends(ended: list[str]) -> str:
@@ -301,7 +308,7 @@ def _explain_ends(ended: list[str]) -> str:
             f"The process of {spell_count(len(ended), 'query')} ended before it did, also where it"
             " had nothing else to do:",
             *ended,
-            "Nothing is recorded of them, and the other databases are kept. If memory was short"
+            "Nothing is recorded of them, and all other shards are kept. If memory was short"
             " (signal 9, out of memory), make room or set execution.workers in params.yaml to"
             " fewer processes, and run `dvc repro`. If it happens each time, the query is at"
             " fault: replace its gold_sql or leave the question out by an entry in"

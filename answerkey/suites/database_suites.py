@@ -1,10 +1,13 @@
-"""The suites of all databases: each has a shard of records and a folder of small databases, which
-are made again only when its database, its questions, the settings or the code change."""
+"""The suites of all databases: shards of records, and folders of small databases, of which each
+shard has its own. They are made again only when the database, the questions of the shard, the
+settings or the code change.
+
+A shard whose worker died is tried again alone, when all others are there.
+"""
 
 from __future__ import annotations
 
 import logging
-import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -15,17 +18,25 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import show_progress
-from answerkey.base.records import hash_file, hash_value, replace_folder, write_json
+from answerkey.base.log import show_progress, spell_count, track_progress
+from answerkey.base.records import (
+    Shard,
+    hash_file,
+    hash_value,
+    list_files,
+    read_shards,
+    replace_file,
+    write_json,
+)
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import Database, local_path
-from answerkey.shards.processes import Died, map_tasks
-from answerkey.shards.runs import ShardDirectory, read_shards
+from answerkey.shards.processes import Died, map_tasks, run_alone
+from answerkey.shards.runs import ShardDirectory, count_databases, remove_others
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import decode_schema
-from answerkey.suites.pool import DatabaseSuites, make_suites
+from answerkey.suites.pool import DatabaseSuites, make_suites, name_files
 from answerkey.suites.questions import SuiteQuestion
 
 STAGE = "generate_test_suites"
@@ -35,9 +46,10 @@ _LOG = logging.getLogger(STAGE)
 
 
 class SuiteTask(NamedTuple):
-    """A database with its questions, its schema as it is recorded, and what the clock says."""
+    """A shard, its database with the schema as it is recorded, its questions, and what the clock
+    says."""
 
-    name: str
+    shard: Shard
     database: Database
     tables: list[Any]
     questions: list[SuiteQuestion]
@@ -46,7 +58,7 @@ class SuiteTask(NamedTuple):
 
 def run_suites(
     tasks: Iterable[SuiteTask],
-    shards: ShardDirectory,
+    directory: ShardDirectory,
     folder: Path,
     *,
     settings: SuiteSettings,
@@ -54,77 +66,119 @@ def run_suites(
     databases: int,
     engine: str,
     workers: int,
-) -> tuple[list[str], int]:
-    """Bring the suites of all databases up to date, in `folder`, and remove those of others: the
-    names of the databases, and of how many the suites were made.
+) -> tuple[list[Shard], int]:
+    """Bring the suites of all databases up to date, in `folder`, and remove those of others: all
+    shards, and of how many databases suites were made.
 
     databases: how many there are, for the bar.
 
     Raises:
-        InputError: naming the database whose process ended.
+        InputError: naming the questions whose process ended also where it had nothing beside it;
+            all other shards are up to date then.
     """
     made_by: list[Any] = [hash_code(make_task_suites), version("sqlglot"), sqlite3.sqlite_version]
     made_by += [asdict(settings), asdict(limits)]
-    keys: dict[str, str] = {}
+    keys: dict[Shard, str] = {}
 
     def list_stale() -> Iterator[SuiteTask]:
         for task in tasks:
             made_from = [task.database.sha256, task.tables, task.questions]
             key = hash_value([*made_by, *made_from, *([task.now] if task.now else [])])
-            keys[task.name] = key
-            if not (shards.is_fresh(task.name, key) and _is_whole(shards, folder, task.name)):
+            keys[task.shard] = key
+            if not (directory.is_fresh(task.shard, key) and _is_whole(directory, folder, task)):
                 yield task
             else:
-                advance()
+                advance(1 / task.shard.of)
+
+    made: list[Shard] = []
+
+    def write(task: SuiteTask, suites: DatabaseSuites) -> None:
+        _write_databases(folder, task.shard, suites.files)
+        directory.write_shard(task.shard, keys[task.shard], suites.records)
+        if suites.problem is not None and task.shard.number == 1:
+            name = task.shard.database_name
+            _LOG.warning("the questions of %s have no suites: %s", name, suites.problem)
+        made.append(task.shard)
 
     work = partial(make_task_suites, settings=settings, limits=limits)
-    count = 0
+    lost: list[SuiteTask] = []
     progress = show_progress("test_suites", total=databases, unit="databases")
     with (
         progress as advance,
         closing(map_tasks(work, list_stale(), engine=engine, workers=workers)) as results,
     ):
-        for task, made in results:
-            if isinstance(made, Died):
-                raise InputError(f"{task.name}: the process that made its suites ended: {made}")
-            if made.problem is not None:
-                _LOG.warning("the questions of %s have no suites: %s", task.name, made.problem)
-            _write_databases(find_inside(folder, task.name), made.files)
-            shards.write_shard(task.name, keys[task.name], made.records)
-            count += 1
-            advance()
-    shards.keep_only(keys)
+        for task, suites in results:
+            if isinstance(suites, Died):
+                lost.append(task)
+            else:
+                write(task, suites)
+                advance(1 / task.shard.of)
+    ended = []
+    for task in track_progress(lost, "trying again", total=len(lost), unit="shards"):
+        suites = run_alone(work, task)
+        if isinstance(suites, Died):
+            ended.append(_describe_end(task, suites))
+        else:
+            write(task, suites)
+    if ended:
+        raise InputError("\n".join(ended))
+    directory.keep_only(keys)
     _keep_only(folder, keys)
-    return list(keys), count
+    return list(keys), count_databases(made)
+
+
+def _describe_end(task: SuiteTask, died: Died) -> str:
+    first, last = (task.questions[index].question_id for index in (0, -1))
+    asked = spell_count(len(task.questions), "question")
+    return (
+        f"{task.shard.database_name}: the process that made the suites of {asked}, {first} to"
+        f" {last}, ended: {died}"
+    )
 
 
 def make_task_suites(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites:
-    """The suites of the questions of a database, wherever its file lies."""
+    """The suites of the questions of a shard, wherever the file of its database lies."""
     path, schema = local_path(task.database), decode_schema(task.tables)
-    return make_suites(path, schema, task.questions, settings=settings, limits=limits, now=task.now)
+    settled = {"shard": task.shard, "settings": settings, "limits": limits, "now": task.now}
+    return make_suites(path, schema, task.questions, **settled)
 
 
-def _is_whole(shards: ShardDirectory, folder: Path, name: str) -> bool:
+# The files of a database lie together, numbered by shard. So one that has a single shard has the
+# names that people know: shop/shop.01.sqlite.
+
+
+def _list_own(folder: Path, shard: Shard) -> list[Path]:
+    """The files that a shard has, made by this run or an earlier one."""
+    paths = list_files(folder / shard.database_name, "*.sqlite")
+    return [path for path in paths if path.stem.rpartition(".")[0] == name_files(shard)]
+
+
+def _is_whole(directory: ShardDirectory, folder: Path, task: SuiteTask) -> bool:
     known = {
         database["path"].rpartition("/")[2]: database["sha256"]
-        for record in read_shards(shards.directory, [name])
+        for record in read_shards(directory.directory, [task.shard])
         for database in record["databases"]
     }
-    return {path.name: hash_file(path) for path in (folder / name).glob("*.sqlite")} == known
+    return {path.name: hash_file(path) for path in _list_own(folder, task.shard)} == known
 
 
-def _write_databases(folder: Path, files: list[bytes]) -> None:
-    with replace_folder(folder) as partial:
-        for number, content in enumerate(files, start=1):
-            (partial / f"{folder.name}.{number:02}.sqlite").write_bytes(content)
+def _write_databases(folder: Path, shard: Shard, files: list[bytes]) -> None:
+    paths = [
+        find_inside(folder, f"{shard.database_name}/{name_files(shard)}.{number:02}.sqlite")
+        for number in range(1, len(files) + 1)
+    ]
+    for path, content in zip(paths, files, strict=True):
+        with replace_file(path) as file:
+            file.write(content)
+    for path in _list_own(folder, shard):
+        if path not in paths:
+            path.unlink()
 
 
-def _keep_only(folder: Path, names: Iterable[str]) -> None:
-    """Remove the folders of other databases, and write the manifest of those that are kept."""
+def _keep_only(folder: Path, shards: Iterable[Shard]) -> None:
+    """Remove the files of others, and write the manifest of those that are kept."""
     folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.iterdir()):
-        if path.name not in {*names, MANIFEST}:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-    files = sorted(folder.glob("*/*.sqlite"))
-    hashes = {path.relative_to(folder).as_posix(): hash_file(path) for path in files}
+    files = [path for shard in shards for path in _list_own(folder, shard)]
+    hashes = {path.relative_to(folder).as_posix(): hash_file(path) for path in sorted(files)}
+    remove_others(folder, {MANIFEST, *hashes})
     write_json(folder / MANIFEST, hashes)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import hash_value
+from answerkey.base.records import Shard, hash_value
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.executions import Executions
@@ -90,7 +90,7 @@ _MAX_STEPS = 200_000
 
 
 class DatabaseSuites(NamedTuple):
-    """A record for each question, and the files of the databases, by their numbers from 1.
+    """A record for each question, and the files of the variants, by their numbers from 1.
 
     problem: why no variants could be made of the database; None if they were.
     """
@@ -105,11 +105,12 @@ def make_suites(
     schema: Schema,
     questions: list[SuiteQuestion],
     *,
+    shard: Shard,
     settings: SuiteSettings,
     limits: Limits,
     now: str | None = None,
 ) -> DatabaseSuites:
-    """The suites of the questions of a database: the same for the same input, on any machine.
+    """The suites of questions of a database: the same for the same input, on any machine.
 
     Where no variants can be made of the database, its questions have empty suites. Without a
     question it is not opened.
@@ -132,7 +133,16 @@ def make_suites(
                 pool.try_near_misses(rows, facts, trials)
             except (InputError, sqlite3.Error) as error:
                 problem = str(error)
-            return pool.choose(path.stem, questions, trials)._replace(problem=problem)
+            return pool.choose(shard, questions, trials)._replace(problem=problem)
+
+
+def name_files(shard: Shard) -> str:
+    """How the names of a shard's variants begin.
+
+    >>> name_files(Shard("shop")), name_files(Shard("shop", 2, of=3))
+    ('shop', 'shop.0002')
+    """
+    return shard.name.replace("/", ".")
 
 
 class _Pool:
@@ -350,7 +360,7 @@ class _Pool:
             trial.kills[number] = kills[id(query)] & trial.list_alive() | guarded
 
     def choose(
-        self, name: str, questions: list[SuiteQuestion], trials: list[Trial]
+        self, shard: Shard, questions: list[SuiteQuestion], trials: list[Trial]
     ) -> DatabaseSuites:
         """The records of all questions, and the files that any of them needs."""
         with ExitStack() as stack:
@@ -360,7 +370,8 @@ class _Pool:
             files = [self._path(number).read_bytes() for number in used]
             databases = {}
             for position, (number, content) in enumerate(zip(used, files, strict=True), start=1):
-                path = f"{SUITES}/{name}/{name}.{position:02}.sqlite"
+                stem = f"{shard.database_name}/{name_files(shard)}"
+                path = f"{SUITES}/{stem}.{position:02}.sqlite"
                 sha256 = hashlib.sha256(content).hexdigest()
                 databases[number] = KeptVariant(path, sha256, variants[number])
             records = {

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import read_manifest
+from answerkey.base.records import Shard, read_manifest
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import LAYOUTS, parse_corpora, read_source_questions
 from answerkey.corpus.databases import read_descriptions
@@ -317,9 +317,9 @@ def test_journal_that_something_else_wrote_into_keeps_what_is_before_it(
     tmp_path: Path, line: bytes
 ) -> None:
     shards = ShardDirectory(tmp_path / "shards")
-    shards.write_shard("one", "key", [{"a": 1}])
+    shards.write_shard(Shard("one"), "key", [{"a": 1}])
     with shards.keys_path.open("ab") as file:
         file.write(line + b"\n")
-    assert ShardDirectory(tmp_path / "shards").is_fresh("one", "key")
+    assert ShardDirectory(tmp_path / "shards").is_fresh(Shard("one"), "key")
     score = b'{"key": "k", "on_database": true, "on_suite": true}'
     assert read_journal(line + b"\n" + score) == {"k": {"on_database": True, "on_suite": True}}

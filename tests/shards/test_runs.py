@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base import records
 from answerkey.base.errors import InputError
+from answerkey.base.records import Shard, cut_in_shards, list_shards, read_shards
 from answerkey.shards import runs
 from answerkey.shards.runs import (
     DatabaseWork,
     QueryRun,
     ShardDirectory,
     count_reasons,
-    read_shards,
 )
 from answerkey.sqlite.guard import OVERDUE_STATUS
 from tests.shared.paths import ROOT
@@ -37,7 +38,7 @@ def answer(task):
     outcomes = []
     for query in task.queries:
         with Path(task.context).open("a") as file:
-            file.write(f"{task.database_name} {query}\n")
+            file.write(f"{task.shard.database_name} {query}\n")
         if query == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if query == "overdue":
@@ -75,18 +76,28 @@ class Runner:
         return run
 
     def works(self, databases, key):
-        for name, queries in databases.items():
-            questions = [(f"{name}_{place}", query) for place, query in enumerate(queries)]
-            yield DatabaseWork(name, Path("none"), f"{key} {questions}", questions, str(self.notes))
+        asked = (
+            {"database_name": name, "question": (f"{name}_{place}", query)}
+            for name, queries in databases.items()
+            for place, query in enumerate(queries)
+        )
+        empty = ((Shard(name), []) for name, queries in databases.items() if not queries)
+        for shard, records_ in (*cut_in_shards(asked), *empty):
+            questions = [record["question"] for record in records_]
+            made_from = f"{key} {questions}"
+            yield DatabaseWork(shard, Path("none"), made_from, questions, str(self.notes))
 
     def executed(self):
         return sorted(self.notes.read_text().splitlines())
 
     def shard(self, name):
-        return list(read_shards(self.folder / "out", [name]))
+        out = self.folder / "out"
+        return list(read_shards(out, list_shards(out, name)))
 
     def bytes(self):
-        return {path.name: path.read_bytes() for path in (self.folder / "out").iterdir()}
+        out = self.folder / "out"
+        files = (path for path in out.rglob("*") if path.is_file())
+        return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -102,7 +113,7 @@ def test_every_question_gets_a_record_in_its_place(world):
         {"question_id": "car_1", "answer": "B"},
         {"question_id": "car_2", "answer": "A"},
     ]
-    assert run.names == ["car", "pet"]
+    assert run.shards == [Shard("car"), Shard("pet")]
 
 
 def test_same_query_is_executed_once_in_a_database(world):
@@ -125,7 +136,7 @@ def test_fresh_database_costs_nothing(world):
 def test_database_without_questions_has_an_empty_shard(world):
     run = world.run({"car": [], "pet": ["a"]})
     assert world.shard("car") == []
-    assert (run.names, run.executed) == (["car", "pet"], 1)
+    assert ({*run.shards}, run.executed) == ({Shard("car"), Shard("pet")}, 1)
     assert world.run({"car": [], "pet": ["a"]}).executed == 0
 
 
@@ -205,9 +216,58 @@ def test_error_says_which_query_it_is_about(world):
     assert [record["answer"] for record in world.shard("car")] == ["A", "B"]
 
 
+# --- many questions of one database
+
+
+@pytest.fixture
+def cut(world, monkeypatch):
+    monkeypatch.setattr(records, "SHARD_QUESTIONS", 4)
+    return world
+
+
+MANY = [f"q{number}" for number in range(22)]
+
+
+def test_large_database_has_the_records_that_one_shard_would_have(cut, tmp_path, monkeypatch):
+    cut.run({"car": MANY, "pet": ["a"]})
+    files = ["car.jsonl", *(f"car/000{number}.jsonl" for number in range(2, 7)), "pet.jsonl"]
+    assert sorted(cut.bytes()) == files
+    found = cut.shard("car")
+    monkeypatch.setattr(records, "SHARD_QUESTIONS", 100)
+    cut.run({"car": MANY, "pet": ["a"]})
+    assert sorted(cut.bytes()) == ["car.jsonl", "pet.jsonl"]
+    assert not (tmp_path / "out/car").exists()
+    assert cut.shard("car") == found
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_large_database_has_the_same_bytes_for_any_number_of_workers(cut, tmp_path, workers):
+    cut.run({"car": MANY})
+    one = Runner(tmp_path / "one")
+    one.folder.mkdir()
+    one.run({"car": MANY}, workers=workers)
+    assert one.bytes() == cut.bytes()
+
+
+def test_question_that_comes_changes_or_goes_costs_its_shard_alone(cut):
+    cut.run({"car": MANY})
+    assert cut.run({"car": [*MANY, "new"]}).executed == 3
+    assert cut.run({"car": [*MANY[:5], "other", *MANY[6:], "new"]}).executed == 4
+    assert cut.run({"car": MANY[:20]}).executed == 4
+    assert len(cut.bytes()) == 5
+
+
+def test_shards_of_a_database_that_were_done_stay_when_the_run_fails(cut):
+    with pytest.raises(InputError, match="car_13 of database car: killed by signal 9"):
+        cut.run({"car": [*MANY[:13], "kill", *MANY[14:]]}, workers=2)
+    assert len(cut.bytes()) == 5
+    assert cut.run({"car": MANY}).executed == 4
+
+
 # --- shards
 
 
+SHIP = Shard("ship")
 RECORDS = [{"question_id": "ship_train_000", "gold_answer": "é\0"}, {"question_id": "1"}]
 
 
@@ -219,27 +279,27 @@ def reopen(tmp_path):
 
 def write_three(shards):
     for name in ("a", "b", "c"):
-        shards.write_shard(name, f"key of {name}", [{"question_id": name}])
+        shards.write_shard(Shard(name), f"key of {name}", [{"question_id": name}])
     return shards
 
 
 def list_fresh(shards):
-    return [name for name in ("a", "b", "c") if shards.is_fresh(name, f"key of {name}")]
+    return [name for name in ("a", "b", "c") if shards.is_fresh(Shard(name), f"key of {name}")]
 
 
 def test_written_shard_is_fresh_now_and_in_the_next_run(reopen):
     shards = reopen()
-    assert not shards.is_fresh("ship", "key")
-    shards.write_shard("ship", "key", RECORDS)
-    assert shards.is_fresh("ship", "key")
-    assert reopen().is_fresh("ship", "key")
-    assert list(read_shards(shards.directory, ["ship"])) == RECORDS
+    assert not shards.is_fresh(SHIP, "key")
+    shards.write_shard(SHIP, "key", RECORDS)
+    assert shards.is_fresh(SHIP, "key")
+    assert reopen().is_fresh(SHIP, "key")
+    assert list(read_shards(shards.directory, [SHIP])) == RECORDS
 
 
 def test_other_key_is_stale(reopen):
-    reopen().write_shard("ship", "key", RECORDS)
-    assert not reopen().is_fresh("ship", "another key")
-    assert not reopen().is_fresh("boat", "key")
+    reopen().write_shard(SHIP, "key", RECORDS)
+    assert not reopen().is_fresh(SHIP, "another key")
+    assert not reopen().is_fresh(Shard("boat"), "key")
 
 
 @pytest.mark.parametrize(
@@ -252,13 +312,13 @@ def test_other_key_is_stale(reopen):
 )
 def test_shard_that_is_not_as_it_was_made_is_stale(reopen, spoil):
     shards = reopen()
-    shards.write_shard("ship", "key", RECORDS)
-    path = shards.shard_path("ship")
+    shards.write_shard(SHIP, "key", RECORDS)
+    path = shards.shard_path(SHIP)
     content = path.read_bytes()
     path.write_bytes(spoil(content))
-    assert not reopen().is_fresh("ship", "key")
+    assert not reopen().is_fresh(SHIP, "key")
     path.write_bytes(content)
-    assert reopen().is_fresh("ship", "key")
+    assert reopen().is_fresh(SHIP, "key")
 
 
 @pytest.mark.parametrize("cut", [1, 5, 40])
@@ -268,7 +328,7 @@ def test_torn_line_of_keys_costs_its_shard_only(reopen, cut):
     shards = reopen()
     # Without its newline alone the last line is whole.
     assert list_fresh(shards) == (["a", "b", "c"] if cut == 1 else ["a", "b"])
-    shards.write_shard("c", "key of c", [{"question_id": "c"}])
+    shards.write_shard(Shard("c"), "key of c", [{"question_id": "c"}])
     assert list_fresh(reopen()) == ["a", "b", "c"]
 
 
@@ -276,7 +336,7 @@ def test_strangers_are_removed_and_forgotten(reopen):
     shards = write_three(reopen())
     (shards.directory / "a.txt").touch()
     (shards.directory / ".b.jsonl.partial").touch()
-    shards.keep_only(["c", "a"])
+    shards.keep_only([Shard("c"), Shard("a")])
     assert sorted(path.name for path in shards.directory.iterdir()) == ["a.jsonl", "c.jsonl"]
     assert list_fresh(reopen()) == ["a", "c"]
     names = [json.loads(line)["name"] for line in shards.keys_path.read_text().splitlines()]
@@ -288,34 +348,34 @@ def test_shard_that_is_a_link_into_a_cache_is_replaced_and_not_written_through(
     reopen, tmp_path, link
 ):
     shards = reopen()
-    shards.write_shard("ship", "old", RECORDS)
-    path = shards.shard_path("ship")
+    shards.write_shard(SHIP, "old", RECORDS)
+    path = shards.shard_path(SHIP)
     cached = tmp_path / "cached"
     content = path.read_bytes()
     path.rename(cached)
     cached.chmod(0o444)
     link(cached, path)
     shards = reopen()
-    assert shards.is_fresh("ship", "old")
-    shards.write_shard("ship", "new", [{"question_id": "new"}])
+    assert shards.is_fresh(SHIP, "old")
+    shards.write_shard(SHIP, "new", [{"question_id": "new"}])
     assert cached.read_bytes() == content
     assert stat.S_IMODE(cached.stat().st_mode) == 0o444
     assert not path.is_symlink()
-    assert list(read_shards(shards.directory, ["ship"])) == [{"question_id": "new"}]
-    assert reopen().is_fresh("ship", "new")
+    assert list(read_shards(shards.directory, [SHIP])) == [{"question_id": "new"}]
+    assert reopen().is_fresh(SHIP, "new")
 
 
 def test_shard_whose_records_fail_stays_as_it_was(reopen):
     shards = reopen()
-    shards.write_shard("ship", "old", RECORDS)
+    shards.write_shard(SHIP, "old", RECORDS)
 
     def records():
         yield {"question_id": "new"}
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shards.write_shard("ship", "new", records())
-    assert reopen().is_fresh("ship", "old")
+        shards.write_shard(SHIP, "new", records())
+    assert reopen().is_fresh(SHIP, "old")
     assert [path.name for path in shards.directory.iterdir()] == ["ship.jsonl"]
 
 
@@ -394,8 +454,8 @@ def test_failures_are_of_sql_and_are_told_in_one_line(tmp_path):
     chosen = {"reason": "excluded_by_curator", "detail": "not executed: it is wrong"}
     outcomes = [{"gold_answer": 7}, failure, chosen]
     records = [{"question_id": f"car_{n}", **outcome} for n, outcome in enumerate(outcomes)]
-    shards.write_shard("car", "key", records)
-    reasons, [line] = count_reasons(shards.directory, ["car"])
+    shards.write_shard(Shard("car"), "key", records)
+    reasons, [line] = count_reasons(shards.directory, [Shard("car")])
     assert reasons == {"": 1, "sql_error": 1, "excluded_by_curator": 1}
     assert line.startswith("SQL execution failed for car: no such table: [2J xxx")
     assert line.endswith("xxx (car_1, sql_error)")

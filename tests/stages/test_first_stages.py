@@ -19,13 +19,13 @@ import pytest
 from answerkey.base.errors import InputError
 from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.reasons import Reason
-from answerkey.base.records import hash_file, write_jsonl
+from answerkey.base.records import Shard, hash_file, read_shards, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import Execution, read_params
-from answerkey.shards.runs import QueryRun, read_shards
+from answerkey.shards.runs import QueryRun
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import QueryError
 from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
@@ -337,7 +337,7 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
     write_jsonl(SPLIT_QUESTIONS, questions[: len(QUERIES)])
     run = QueryRun(PARSED, parse_task, parse_gold_sql.OVERDUE)
     run.run(plan_works(SchemaFile(SCHEMAS)), databases=1, workers=1)
-    records = read_shards(PARSED, run.names)
+    records = read_shards(PARSED, run.shards)
     reasons = [record.get("reason") for record in records]
     assert reasons == [None, "too_complex", "unparsable_sql", None]
 
@@ -350,7 +350,7 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     schemas = write_schemas()
     parse_gold_sql.main(params)
     first = hash_tree(PARSED, ".")
-    assert list(read_shards(PARSED, DATABASES)) == [
+    assert list(read_shards(PARSED, map(Shard, DATABASES))) == [
         {
             "question_id": question["question_id"],
             **parse_query(question["gold_sql"], schemas[question["database_name"]]),

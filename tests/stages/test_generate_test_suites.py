@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from answerkey.base import records
+from answerkey.base.errors import InputError
 from answerkey.base.records import hash_file, write_jsonl
 from answerkey.reward import explain_score, score_sql
 from answerkey.sqlite.answers import answer_rows
+from answerkey.suites import database_suites
+from answerkey.suites.pool import make_suites
 from tests.shared.checkout import hash_tree
 from tests.shared.project_world import World
 
@@ -179,3 +185,104 @@ def test_variant_on_which_most_models_agree_otherwise_is_not_used(world, capfd, 
     else:
         latent = after[asked]["latent_ambiguity"]
         assert (latent["reading"], latent["sql"]) == ("models_agree", otherwise)
+
+
+# --- many questions of one database
+
+
+LATER = ("score_rollouts", "compare_questions", "classify_difficulty", "select_questions")
+
+
+@pytest.fixture
+def cut(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A world whose databases are cut after few questions, before suites are made."""
+    monkeypatch.setattr(records, "SHARD_QUESTIONS", 12)
+    world.change("generate_test_suites", {"pool": 1, "max_neighbors": 5})
+    world.run("compute_gold_answers", "parse_gold_sql", "audit_gold_answers")
+    return world
+
+
+def list_suites(world: World) -> list[str]:
+    folder = world.folder / SHARDS
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl"))
+
+
+def test_suites_of_a_large_database_are_the_same_for_any_number_of_workers(
+    cut: World, tmp_path: Path
+) -> None:
+    made = []
+    for workers in (1, 2, 3):
+        shutil.rmtree(tmp_path / SHARDS)
+        shutil.rmtree(tmp_path / SUITES)
+        cut.change("execution.workers", workers)
+        cut.run("generate_test_suites")
+        made.append(hash_tree(tmp_path, SHARDS, SUITES))
+    assert made[0] == made[1] == made[2]
+    assert {"harbour.jsonl", "harbour/0002.jsonl", "library.jsonl"} < {*list_suites(cut)}
+    files = {path for path in made[0] if path.endswith(".sqlite")}
+    assert {f"{SUITES}/{path}" for path in cut.json(f"{SUITES}/manifest.json")} == files
+    suites = [record for path in list_suites(cut) for record in cut.lines(f"{SHARDS}/{path}")]
+    assert {database["path"] for suite in suites for database in suite["databases"]} == files
+    cut.run(*LATER, "validate_dataset", "export_dataset")
+    asked = [record["question_id"] for record in cut.lines("data/questions/test_suites.jsonl")]
+    named = [
+        question["question_id"]
+        for split in ("train", "eval")
+        for question in cut.json(f"data/questions/questions_{split}.json")
+    ]
+    assert sorted(asked) == sorted(named)
+
+
+@pytest.mark.slow
+def test_damaged_suite_of_a_large_database_costs_its_shard_alone(
+    cut: World, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cut.run("generate_test_suites")
+    before = hash_tree(cut.folder, SHARDS, SUITES)
+    inodes = {path: (cut.folder / path).stat().st_ino for path in before}
+    (cut.folder / SUITES / "harbour/harbour.0002.01.sqlite").write_bytes(b"!")
+    (cut.folder / SUITES / "harbour/harbour.0099.01.sqlite").touch()
+    capfd.readouterr()
+    cut.run("generate_test_suites")
+    assert "suites of 1 made" in capfd.readouterr().err
+    assert hash_tree(cut.folder, SHARDS, SUITES) == before
+    again = {path for path in before if (cut.folder / path).stat().st_ino != inodes[path]}
+    assert f"{SHARDS}/harbour/0002.jsonl" in again
+    assert again <= {
+        f"{SHARDS}/harbour/0002.jsonl",
+        f"{SUITES}/manifest.json",
+        *(path for path in before if "harbour.0002." in path),
+    }
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_shard_whose_worker_died_is_tried_again_alone(
+    cut: World, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], workers: int
+) -> None:
+    """Two die once, and one of them again."""
+    cut.change("execution.workers", workers)
+    cut.run("generate_test_suites")
+    whole = hash_tree(cut.folder, SHARDS, SUITES)
+
+    def make_or_die(path, schema, questions, *, shard, settings, limits):
+        if (left := [*Path("kills").iterdir()]) and shard.number > 1:
+            left[0].unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return make_suites(path, schema, questions, shard=shard, settings=settings, limits=limits)
+
+    monkeypatch.setattr(database_suites, "make_suites", make_or_die)
+    (cut.folder / "kills").mkdir()
+    for kills in (3, 2):
+        shutil.rmtree(cut.folder / SHARDS)
+        shutil.rmtree(cut.folder / SUITES)
+        for number in range(kills):
+            (cut.folder / f"kills/{number}").touch()
+        if kills == 3:
+            asked = r"harbour: .* suites of \d+ questions, harbour_train_012 to .* signal 9"
+            with pytest.raises(InputError, match=asked):
+                cut.run("generate_test_suites")
+            assert set(hash_tree(cut.folder, SHARDS, SUITES).items()) < {*whole.items()}
+            capfd.readouterr()
+        cut.run("generate_test_suites")
+        assert "suites of 1 made" in capfd.readouterr().err or kills == 2
+        assert hash_tree(cut.folder, SHARDS, SUITES) == whole

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.base.records import Shard
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
@@ -66,7 +67,12 @@ def make(
                 )
             )
     made = make_suites(
-        path, schema, asked, settings=SuiteSettings(**settings), limits=Limits(max_steps=10**6)
+        path,
+        schema,
+        asked,
+        shard=Shard("ships"),
+        settings=SuiteSettings(**settings),
+        limits=Limits(max_steps=10**6),
     )
     (tmp_path / "variants").mkdir(exist_ok=True)
     for number, file in enumerate(made.files, start=1):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from answerkey.base.records import Shard
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sqlite.answers import shape_answer
@@ -68,7 +69,8 @@ def test_suite_rejects_what_is_worse_than_gold_and_nothing_else(tmp_path, name):
             for number, case in enumerate(world.cases)
         ]
     limits = Limits(max_steps=10**7)
-    made = make_suites(path, schema, asked, settings=SuiteSettings(), limits=limits)
+    shard, settings = Shard(name), SuiteSettings()
+    made = make_suites(path, schema, asked, shard=shard, settings=settings, limits=limits)
     for number, content in enumerate(made.files, start=1):
         (tmp_path / f"{name}.{number:02}.sqlite").write_bytes(content)
     lost, passed = [], []
