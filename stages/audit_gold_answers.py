@@ -37,7 +37,7 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
-from answerkey.shards.runs import DatabaseWork, QueryRun, count_databases
+from answerkey.shards.runs import DatabaseWork, QueryRun
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import SchemaFile, decode_schema
 
@@ -90,8 +90,7 @@ def main(params: Params) -> None:
     flags = (flag for record in read_shards(AUDIT, run.shards) for flag in record["flags"])
     counts = Counter(flag["code"] for flag in flags)
     log.info(
-        f"{spell_count(count_databases(run.shards), 'database')},"
-        f" {spell_count(run.executed, 'query')} audited,"
+        f"{spell_count(run.databases, 'database')}, {spell_count(run.executed, 'query')} audited,"
         f" {spell_count(counts.total(), 'flag')}{list_counts(counts)}"
     )
 

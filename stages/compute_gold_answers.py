@@ -27,13 +27,7 @@ from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import (
-    DatabaseWork,
-    QueryRun,
-    QueryTask,
-    count_databases,
-    count_reasons,
-)
+from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
 from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
@@ -95,8 +89,7 @@ def main(params: Params) -> None:
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")
-    asked = spell_count(count_databases(run.shards), "database")
-    done = f"{asked}, {spell_count(run.executed, 'query')}"
+    done = f"{spell_count(run.databases, 'database')}, {spell_count(run.executed, 'query')}"
     left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
     log.info(f"{questions} in {done} executed: {left}")
 

@@ -222,6 +222,11 @@ class QueryRun(Generic[Query, Context, Result]):
     def __post_init__(self) -> None:
         self._directory = ShardDirectory(self.out)
 
+    @property
+    def databases(self) -> int:
+        """Of how many databases there are shards."""
+        return count_databases(self.shards)
+
     def run(
         self,
         works: Iterable[DatabaseWork[Query, Context, Result]],
