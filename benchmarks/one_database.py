@@ -307,6 +307,13 @@ def write_corpus(target: Path, questions: int, rows: int) -> None:
     (target / dev).write_text("[]\n", encoding="utf-8")
 
 
+def change_database(corpus: Path, *, added: int) -> None:
+    """Add to one value of the database of a corpus."""
+    with closing(sqlite3.connect(corpus / "database" / NAME / f"{NAME}.sqlite")) as connection:
+        connection.execute("UPDATE city SET population = population + ? WHERE id = 1", (added,))
+        connection.commit()
+
+
 def main() -> None:
     target, questions, *rows = sys.argv[1:]
     write_corpus(Path(target), int(questions), int(rows[0]) if rows else 20_000)

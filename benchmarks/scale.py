@@ -3,9 +3,10 @@
     python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600]
         [--stages NAME ...] [--memory-limit MB] [--workers N] [--folder DIR]
 
-Every corpus is made of the sample's databases under other names (scale_corpus.py). Each stage is a
-process whose memory is limited, and so is that of each of its workers; the selection has the
-targets of params.yaml. Then one value of one database is changed, and the stages up to the audit
+Every corpus is made of the sample's databases under other names (scale_corpus.py), or, where there
+is one database, of a shop's (one_database.py). Each stage is a process whose memory is limited, and
+so is that of each of its workers; the selection has the targets of params.yaml, or none where one
+database is in one split. Then one value of one database is changed, and the stages up to the audit
 run again, without those whose dependencies are the same, as in DVC; what comes after the audit goes
 through all questions as it did from scratch. It measures and never asserts. Everything happens in a
 temporary folder, one corpus at a time, and is removed.
@@ -26,6 +27,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import one_database
 import yaml
 from measure import Cost, add_costs, describe_machine, print_table, run, tell
 from scale_corpus import name_copy, read_bases, write_copy
@@ -48,6 +50,9 @@ class Size(NamedTuple):
 
     questions: int
     databases: int
+
+    def __str__(self) -> str:
+        return f"{self.questions:,} over {self.databases:,}"
 
 
 class Outcome(NamedTuple):
@@ -72,13 +77,16 @@ class Plan(NamedTuple):
 def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
     """Make a corpus, run the stages on it, change a database, run them again; remove the data."""
     corpus = folder / "corpus"
-    tell(f"{size.questions:,} questions over {size.databases:,} databases: making them")
-    script = str(HERE / "scale_corpus.py")
-    run(sys.executable, script, str(SAMPLE), str(corpus), *map(str, size))
+    tell(f"{size}: making it")
+    if size.databases == 1:
+        made = (str(HERE / "one_database.py"), str(corpus), str(size.questions))
+    else:
+        made = (str(HERE / "scale_corpus.py"), str(SAMPLE), str(corpus), *map(str, size))
+    run(sys.executable, *made)
     corpus_bytes = count_bytes(corpus)
     world = World(folder / "world", corpus)
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
-    for key in TARGETS:
+    for key in TARGETS if size.databases > 1 else ():
         world.set_param(key, look_up(params, key))
     world.set_param("execution.workers", plan.workers)
     before = count_bytes(world.folder)
@@ -153,6 +161,9 @@ def run_stage(world: World, name: str) -> tuple[Cost, str]:
 
 def change_database(corpus: Path, number: int, *, added: int) -> str:
     """Change one value of one database of a corpus; its name."""
+    if (corpus / "database" / one_database.NAME).is_dir():
+        one_database.change_database(corpus, added=added)
+        return one_database.NAME
     bases = read_bases(SAMPLE)
     base = bases[number % len(bases)]
     write_copy(corpus, base, number, added=added)
@@ -171,7 +182,7 @@ def print_outcomes(outcomes: Sequence[Outcome], stages: Sequence[str]) -> None:
     """Print the tables."""
     header = ["stage"]
     for number, outcome in enumerate(outcomes):
-        header += [f"{outcome.size.questions:,}: s", "CPU s", "questions/s", "peak MB"]
+        header += [f"{outcome.size}: s", "CPU s", "questions/s", "peak MB"]
         header += ["CPU x", "peak x"] if number else []
     costs = {name: [outcome.from_scratch[name] for outcome in outcomes] for name in stages}
     costs["all"] = [add_costs(outcome.from_scratch.values()) for outcome in outcomes]
@@ -198,7 +209,7 @@ def print_outcomes(outcomes: Sequence[Outcome], stages: Sequence[str]) -> None:
     print("After a change to one database, the stages that have to run, up to the audit:\n")
     header = ["stage"]
     for outcome in outcomes:
-        header += [f"{outcome.size.questions:,}: s", "queries executed"]
+        header += [f"{outcome.size}: s", "queries executed"]
     lines = []
     for name in outcomes[0].after_change:
         line = [name]
@@ -220,7 +231,7 @@ def read_arguments() -> argparse.Namespace:
         "--databases",
         type=int,
         nargs="+",
-        help="one number a size; default: 16 per 1,000 questions",
+        help="one number a size, 1 for a database of 20,000 rows; default: 16 per 1,000 questions",
     )
     parser.add_argument("--stages", nargs="+", help="in an order that can run; default: all")
     parser.add_argument("--workers", type=int, default=0, help="default: 0, one a core")
