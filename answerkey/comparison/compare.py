@@ -133,6 +133,49 @@ def _extract(text: str, texts: list[str], min_similarity: float) -> list[tuple[i
     return [(text_index, score) for _, score, text_index in matches]
 
 
+_MAX_CELLS = 1 << 21  # of a table of similarities, 16 MB
+
+
+class Nearest(NamedTuple):
+    """The most similar of some texts, the first of several, and how many are nearly the same."""
+
+    index: int
+    similarity: float
+    count: int
+
+
+def find_nearest(
+    texts: list[str], others: list[str], min_similarity: float
+) -> Iterator[Nearest | None]:
+    """What is nearest to each text, as `find_similar` tells one by one, and None if nothing is.
+
+    >>> list(find_nearest(["list all ships", "who?"], ["list all shops", "list all ships"], 0.9))
+    [Nearest(index=0, similarity=0.929, count=1), None]
+
+    All pairs are compared, some 30 million a second, and a table of them is held at a time: where
+    many texts are nearly the same, their pairs are too many to be listed.
+    """
+    import numpy as np
+
+    cutoff = 100 * min_similarity
+    size = max(1, _MAX_CELLS // max(1, len(others)))
+    for start in range(0, len(texts), size):
+        part = texts[start : start + size]
+        scores = process.cdist(
+            part, others, scorer=fuzz.ratio, score_cutoff=cutoff, dtype=np.float64
+        )
+        scores[scores == 100] = -1  # equal
+        counts = (scores >= cutoff).sum(axis=1)
+        for text, row, count in zip(part, scores, counts, strict=True):
+            if not text or not count:
+                yield None
+                continue
+            places = np.flatnonzero(row >= row.max() - 0.1).tolist()  # some are the same if rounded
+            similarities = [round(float(row[place]) / 100, 3) for place in places]
+            best = max(similarities)
+            yield Nearest(places[similarities.index(best)], best, int(count))
+
+
 def compare(
     fingerprints: Iterable[Fingerprint],
     schemas: Iterable[tuple[str, Schema]],
@@ -242,18 +285,16 @@ def _have_one_answer(left: Fingerprint, right: Fingerprint) -> bool:
 def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similarity: float) -> None:
     """Each question whose text is nearly that of one of its template in the other split, with the
     nearest of them."""
-    near = defaultdict(list)
-    for train, held_out in _list_shared(records, "template"):
-        texts = [record.text for record in held_out]
-        for record in train:
-            for text_index, similarity in find_similar(record.text, texts, min_similarity):
-                pair = record.question_id, held_out[text_index].question_id
-                for question_id, other in (pair, pair[::-1]):
-                    near[question_id].append((-similarity, sort_key(other)))
-    for question_id, others in near.items():
-        similarity, (*_, other) = min(others)
-        evidence = {"other": other, "similarity": -similarity}
-        findings[question_id].append(Finding("near_duplicate_question", evidence))
+    for sides in _list_shared(records, "template"):
+        for own, others in (sides, sides[::-1]):
+            texts, of_others = ([record.text for record in side] for side in (own, others))
+            nearest = find_nearest(texts, of_others, min_similarity)
+            for record, near in zip(own, nearest, strict=True):
+                if near is not None:
+                    other = others[near.index].question_id
+                    evidence = {"other": other, "similarity": near.similarity}
+                    finding = Finding("near_duplicate_question", evidence)
+                    findings[record.question_id].append(finding)
 
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:

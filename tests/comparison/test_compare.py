@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
 
 from answerkey.base.records import Finding
+from answerkey.comparison import compare as comparison
 from answerkey.comparison.compare import (
     Fingerprint,
     HeldOut,
+    Nearest,
     compare,
+    find_nearest,
     find_schema_twins,
     list_columns,
     make_fingerprint,
@@ -246,6 +250,37 @@ def test_evidence_counts_the_other_split():
     near = found["zoo_eval_000"][0].evidence
     assert near == {"other": "fleet_train_004", "similarity": 0.958}
     assert found["fleet_train_004"][0].evidence["other"] == "zoo_eval_000"
+
+
+# Long ones, too, which are compared in another way, and pairs that are just similar enough.
+TEXTS = st.lists(
+    st.one_of(
+        st.text("abc", max_size=12),
+        st.text("ab", min_size=18, max_size=20),
+        st.builds(str.__mul__, st.text("ab ", max_size=9), st.integers(1, 30)),
+        st.just("how many customers live in porto"),
+    ),
+    max_size=8,
+)
+
+
+@given(
+    TEXTS, TEXTS, st.sampled_from([0.0, 0.5, 0.75, 0.8, 0.9, 0.95, 1.0]), st.sampled_from([1, 9])
+)
+def test_nearest_text_is_that_of_all_pairs(texts, others, min_similarity, cells):
+    def find_by_all_pairs(text: str) -> Nearest | None:
+        likes = [
+            (-round(likeness, 3), index)
+            for index, other in enumerate(others)
+            if (likeness := Indel.normalized_similarity(text, other)) >= min_similarity
+            if text and text != other
+        ]
+        return Nearest(min(likes)[1], -min(likes)[0], len(likes)) if likes else None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparison, "_MAX_CELLS", cells)
+        found = list(find_nearest(texts, others, min_similarity))
+    assert found == [find_by_all_pairs(text) for text in texts]
 
 
 VOCABULARY = "how many ships are there in a zoo ?"
