@@ -60,9 +60,8 @@ def plan_works(
             if "reason" not in outcome
         }
         questions: list[tuple[str, Query]] = []
-        now = None
+        now = records[0].get("now")  # the same for all questions of a database
         for record in records:
-            now = record.get("now")  # the same for all questions of a database
             if answer := answers.get(record["question_id"]):
                 asked = record["question_text"], record.get("evidence")
                 questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))

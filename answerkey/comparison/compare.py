@@ -137,11 +137,12 @@ _MAX_CELLS = 1 << 21  # of a table of similarities, 16 MB
 
 
 class Nearest(NamedTuple):
-    """The most similar of some texts, the first of several, and how many are nearly the same."""
+    """Where the most similar of some texts stands, the first of several, and how many are nearly
+    the same."""
 
-    index: int
+    place: int
     similarity: float
-    count: int
+    near: int
 
 
 def find_nearest(
@@ -150,7 +151,7 @@ def find_nearest(
     """What is nearest to each text, as `find_similar` tells one by one, and None if nothing is.
 
     >>> list(find_nearest(["list all ships", "who?"], ["list all shops", "list all ships"], 0.9))
-    [Nearest(index=0, similarity=0.929, count=1), None]
+    [Nearest(place=0, similarity=0.929, near=1), None]
 
     All pairs are compared, some 30 million a second, and a table of them is held at a time: where
     many texts are nearly the same, their pairs are too many to be listed.
@@ -288,11 +289,11 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
     for sides in _list_shared(records, "template"):
         for own, others in (sides, sides[::-1]):
             texts, of_others = ([record.text for record in side] for side in (own, others))
-            nearest = find_nearest(texts, of_others, min_similarity)
-            for record, near in zip(own, nearest, strict=True):
-                if near is not None:
-                    other = others[near.index].question_id
-                    evidence = {"other": other, "similarity": near.similarity}
+            found = find_nearest(texts, of_others, min_similarity)
+            for record, nearest in zip(own, found, strict=True):
+                if nearest is not None:
+                    other = others[nearest.place].question_id
+                    evidence = {"other": other, "similarity": nearest.similarity}
                     finding = Finding("near_duplicate_question", evidence)
                     findings[record.question_id].append(finding)
 

@@ -139,8 +139,8 @@ def _describe_end(task: SuiteTask, died: Died) -> str:
 def make_task_suites(task: SuiteTask, *, settings: SuiteSettings, limits: Limits) -> DatabaseSuites:
     """The suites of the questions of a shard, wherever the file of its database lies."""
     path, schema = local_path(task.database), decode_schema(task.tables)
-    settled = {"shard": task.shard, "settings": settings, "limits": limits, "now": task.now}
-    return make_suites(path, schema, task.questions, **settled)
+    make = partial(make_suites, shard=task.shard, settings=settings, limits=limits, now=task.now)
+    return make(path, schema, task.questions)
 
 
 # The files of a database lie together, numbered by shard. So one that has a single shard has the

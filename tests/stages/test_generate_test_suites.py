@@ -264,11 +264,11 @@ def test_shard_whose_worker_died_is_tried_again_alone(
     cut.run("generate_test_suites")
     whole = hash_tree(cut.folder, SHARDS, SUITES)
 
-    def make_or_die(path, schema, questions, *, shard, settings, limits):
+    def make_or_die(path, schema, questions, *, shard, **options):
         if (left := [*Path("kills").iterdir()]) and shard.number > 1:
             left[0].unlink()
             os.kill(os.getpid(), signal.SIGKILL)
-        return make_suites(path, schema, questions, shard=shard, settings=settings, limits=limits)
+        return make_suites(path, schema, questions, shard=shard, **options)
 
     monkeypatch.setattr(database_suites, "make_suites", make_or_die)
     (cut.folder / "kills").mkdir()
