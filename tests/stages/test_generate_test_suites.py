@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,19 @@ def test_suites_of_a_large_database_are_the_same_for_any_number_of_workers(
         for question in cut.json(f"data/questions/questions_{split}.json")
     ]
     assert sorted(asked) == sorted(named)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
+def test_suites_of_a_large_database_are_the_same_on_ray(cut: World) -> None:
+    made = []
+    for engine in ("local", "ray"):
+        shutil.rmtree(cut.folder / SHARDS)
+        shutil.rmtree(cut.folder / SUITES)
+        cut.change("execution.engine", engine)
+        cut.run("generate_test_suites")
+        made.append(hash_tree(cut.folder, SHARDS, SUITES))
+    assert made[0] == made[1]
 
 
 @pytest.mark.slow
