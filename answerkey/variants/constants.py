@@ -286,6 +286,19 @@ def list_witnesses(
     return list(dict.fromkeys(witnesses)), rowids
 
 
+def _find_ctes(select: exp.Select) -> exp.With | None:
+    """The WITH whose tables a SELECT may use, without the one that it is a part of itself: a query
+    that held itself would have no end."""
+    with_ = find_with(select)
+    node: exp.Expr | None = select
+    while node is not None and node.parent is not with_:
+        node = node.parent
+    if with_ is None or node is None or node is select:
+        return with_
+    others = [cte.copy() for cte in with_.expressions if cte is not node]
+    return exp.With(expressions=others, recursive=with_.recursive) if others else None
+
+
 class _Reader:
     """Reads what some SELECTs, which INTERSECT holds together, ask of the rows behind them."""
 
@@ -404,7 +417,7 @@ class _Reader:
         rows = find_rows(
             write_with(
                 select,
-                with_=find_with(select),
+                with_=_find_ctes(select),
                 expressions=[*rowids, *asked.values()],
                 **dict.fromkeys(("distinct", "group", "having", "order", "offset")),
                 limit=make_limit(_MAX_WITNESSES),

@@ -19,6 +19,7 @@ from answerkey.variants.constants import (
     fold_dates,
     list_conditions,
     list_constants,
+    list_witnesses,
 )
 from tests.shared.databases import make_database
 from tests.variants.world import read_world
@@ -40,6 +41,35 @@ def read_query(sql: str) -> Scopes:
 
 def read_scopes(condition: str) -> Scopes:
     return read_query(f"SELECT name FROM ship WHERE {condition}")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name FROM ship WHERE tons = 7",
+        "WITH own AS (SELECT name, port FROM ship WHERE tons = 7) SELECT name FROM own",
+        "WITH own AS (SELECT mayor FROM port), heavy AS (SELECT name FROM ship JOIN own"
+        " ON flag <> mayor WHERE tons = 7) SELECT name FROM heavy",
+        "WITH own AS (SELECT name FROM (SELECT name FROM ship WHERE tons = 7)) SELECT * FROM own",
+        "WITH RECURSIVE own (name) AS (SELECT name FROM ship WHERE tons = 7 UNION"
+        " SELECT mayor FROM port JOIN own ON own.name = port.name) SELECT name FROM own",
+        "SELECT mayor FROM port WHERE name IN (WITH own AS (SELECT port FROM ship WHERE tons = 7)"
+        " SELECT port FROM own)",
+    ],
+)
+def test_rows_that_a_query_finds_are_found_wherever_it_asks_for_them(
+    sql: str, tmp_path: Path
+) -> None:
+    rows = "INSERT INTO port VALUES ('Ilo', 'Ada');"
+    rows += "INSERT INTO ship VALUES ('Sun', 'Peru', 3, 'Callao'), ('Tern', 'Peru', 7, 'Ilo');"
+    path = make_database(tmp_path / "ships.sqlite", SHIPS + rows)
+    tree = read_query(sql)
+    before = to_sql(tree.tree)
+    with GuardedDatabase(path) as database:
+        witnesses, rowids = list_witnesses(tree, TABLES, Executions(database).find_rows)
+    assert rowids["ship"] == {2}
+    assert 7 in {meets for witness in witnesses for _, meets, _ in witness.values}
+    assert to_sql(tree.tree) == before
 
 
 def test_text_in_double_quotes_is_a_constant_where_no_column_has_its_name() -> None:
