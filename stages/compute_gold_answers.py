@@ -6,8 +6,9 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
 from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
+from answerkey.sqlite.clock import READING_CLOCK
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 if TYPE_CHECKING:
@@ -75,6 +77,17 @@ def plan_works(
         yield DatabaseWork(shard, database, key, questions, (limits, now), excluded)
 
 
+def count_clock_readers(failures: Iterable[str]) -> int:
+    """How many queries failed since they read the clock, and their corpus has none.
+
+    >>> count_clock_readers(["...: function date depends on more than the database (a_eval_000)"])
+    1
+    """
+    names = "|".join(sorted(READING_CLOCK))
+    pattern = re.compile(rf"function ({names}) depends on more than the database", re.IGNORECASE)
+    return sum(pattern.search(line) is not None for line in failures)
+
+
 def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
@@ -92,6 +105,11 @@ def main(params: Params) -> None:
     done = f"{spell_count(run.databases, 'database')}, {spell_count(run.executed, 'query')}"
     left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
     log.info(f"{questions} in {done} executed: {left}")
+    if count := count_clock_readers(failures):
+        log.info(
+            f"{spell_count(count, 'question')} read the clock: corpora.NAME.now in params.yaml says"
+            " what it shows (docs/corpora.md, A clock)"
+        )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ _CLOCK_FUNCTIONS = {
     "timediff",
     "strftime",
 }
+READING_CLOCK = {*_CLOCK_FUNCTIONS, *NOW_KEYWORDS}  # functions that may read it
 _NOW = "now"
 # Words that mean the time of the clock with its milliseconds, where a time is expected.
 _SUBSEC = {"subsec", "subsecond"}

@@ -129,12 +129,15 @@ def test_every_stage_reads_the_clock_of_the_corpus(here: Path, caplog: Any) -> N
 
 
 @pytest.mark.slow  # all stages run
-def test_corpus_without_a_clock_loses_what_reads_it_and_has_no_field_of_it(here: Path) -> None:
+def test_corpus_without_a_clock_loses_what_reads_it_and_has_no_field_of_it(
+    here: Path, capsys: Any
+) -> None:
     world = Clocked(here, None)
     for db_id in ("crew", "staff"):
         text = STAFF.format(name=db_id).replace("date('now',", "date('2025-01-30',")
         world.write_database(db_id, text)
     world.run_to("export_dataset")
+    assert "12 questions read the clock: corpora.NAME.now in params" in capsys.readouterr().err
     world.run("export_trainers", "export_huggingface")
     excluded = world.lines("data/questions/excluded.jsonl")
     assert [record["reason"] for record in excluded] == ["nondeterministic_function"] * 14
