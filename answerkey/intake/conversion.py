@@ -31,7 +31,8 @@ from answerkey.sqlite.schema import fold_name, quote_name
 Name = tuple[str, str]  # of a table: its schema, and itself
 Value = int | float | str | bytes | None
 
-_INT64 = range(-(2**63), 2**63)
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_EXACT_DIGITS = 15  # that every float holds
 
 ROUNDED = "rounded, since neither a float nor a 64-bit integer has so many digits"
 NO_NUMBER = "NULL, since it is no number (NaN)"
@@ -89,10 +90,10 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
     """
     if value is None or isinstance(value, str | bytes):
         return value
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, int | Decimal):
-        return _store_exact(value, lose)
+    if isinstance(value, int):  # as a boolean is
+        return int(value) if _LEAST <= value <= _MOST else _round(value, lose)
+    if isinstance(value, Decimal):
+        return _store_decimal(value, lose)
     if isinstance(value, float):
         if math.isnan(value):
             lose(NO_NUMBER)
@@ -113,16 +114,17 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
     return str(value)
 
 
-def _store_exact(value: int | Decimal, lose: Callable[[str], None]) -> Value:
-    """An integer, if 64 bits hold it, or a float."""
-    if isinstance(value, Decimal) and not value.is_finite():
-        if value.is_nan():
-            lose(NO_NUMBER)
-            return None
-        return float(value)
-    is_whole = isinstance(value, int) or value.as_tuple().exponent == 0
-    if is_whole and int(value) in _INT64:
+def _store_decimal(value: Decimal, lose: Callable[[str], None]) -> Value:
+    """An integer, if it has no decimals and 64 bits hold it, or a float."""
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int):  # it is no number, or infinite
+        return store_value(float(value), lose)
+    if exponent == 0 and _LEAST <= value <= _MOST:
         return int(value)
+    return float(value) if len(digits) <= _EXACT_DIGITS else _round(value, lose)
+
+
+def _round(value: int | Decimal, lose: Callable[[str], None]) -> float:
     rounded = float(value)
     if Decimal(repr(rounded)) != value:
         lose(ROUNDED)

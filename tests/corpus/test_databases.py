@@ -42,11 +42,12 @@ SELECT i, hex(zeroblob(100)) || i FROM n;
     [
         (lambda content: b"", "starts with b''"),
         (lambda content: b"<html>not found</html>", "starts with b'<html>"),
+        (lambda content: bytes(8) + b"DUCK", r"`answerkey new` .*: docs/your-database\.md"),
         (lambda content: content[:5000], "Corrupt database"),
         (lambda content: content[:100] + b"\xff" * 900 + content[1000:], "SQLite cannot read it"),
         (lambda content: content[:4100] + b"\xff" * 900 + content[5000:], "Corrupt database"),
     ],
-    ids=["empty", "a web page", "cut short", "no schema", "overwritten"],
+    ids=["empty", "a web page", "DuckDB", "cut short", "no schema", "overwritten"],
 )
 def test_damaged_database_is_found_out(tmp_path, damage, words):
     path = make_database(tmp_path / "a.sqlite", SHOPS)
@@ -350,6 +351,10 @@ GOLDEN = "98bc8f622ef51ad51a1518dad35e0eed9c4b64525045ae091e6ac10e187560cc"
             'near "TABEL".*at or after: CREATE TABLE go',
         ),
         ("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1), (1);", "UNIQUE constraint failed"),
+        (
+            "CREATE TABLE public.t (a integer);",
+            r"unknown database public; .*`answerkey new` .*docs/your-database\.md",
+        ),
         ("-- nothing\n", "makes no table"),
         ("CREATE TABLE t (a);\0", "null"),
         *((f"{TABLE} {sql}", "schema.sql") for sql in REACHING),
