@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from answerkey.base.errors import InputError
 
@@ -19,8 +19,15 @@ _PROGRAMS = ("initdb", "pg_ctl", "psql", "pg_restore")
 _FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql*/bin")
 _SECONDS = 120  # to start, and to stop
 _USER = "postgres"  # of the server, and of its database; a server never runs as root
-# What a dump asks for that is no part of its data: who owns it, and who may read it.
-_PASSED_OVER = re.compile(r'role "[^"]*" does not exist|must be (owner|able to SET ROLE)')
+# What a dump asks for that is no part of its data: who owns it, who may read it, and what only a
+# newer version knows.
+_PASSED_OVER = re.compile(
+    r'role "[^"]*" does not exist|must be (owner|able to SET ROLE)|invalid command \\(un)?restrict'
+    r"|unrecognized configuration parameter"
+)
+# Lines by which `pg_dump --create` makes a database of its own, with a locale that may not be here.
+_OF_DATABASE = re.compile(rb"(CREATE|DROP|ALTER|COMMENT ON) DATABASE |\\connect ")
+_DATA = re.compile(rb"COPY |INSERT ")
 _MAX_NOTES = 10
 
 
@@ -92,11 +99,15 @@ def _load(programs: dict[str, str], dump: Path, folder: Path, *, is_text: bool) 
     place = ("-h", str(folder), "-U", _USER)
     _run(programs["psql"], "-X", "-q", *place, "-c", "CREATE DATABASE loaded", "postgres")
     if is_text:
-        command = [programs["psql"], "-X", "-q", *place, "-o", os.devnull, "-f", str(dump)]
+        command = [programs["psql"], "-X", "-q", *place, "-o", os.devnull]
     else:
         command = [programs["pg_restore"], *place, "--no-owner", "--no-privileges", str(dump)]
-    done = subprocess.run([*command, "-d", "loaded"], capture_output=True, text=True)
-    faults = re.findall(r"(?:ERROR|FATAL|error): +(.+)", done.stderr)
+    with tempfile.TemporaryFile() as text, tempfile.TemporaryFile("w+", errors="replace") as said:
+        if is_text:
+            _copy_text(dump, text)
+        subprocess.run([*command, "-d", "loaded"], stdin=text, stdout=said, stderr=said)
+        said.seek(0)
+        faults = re.findall(r"(?:ERROR|FATAL|error): +(.+)", said.read())
     faults = [words for words in dict.fromkeys(faults) if not _PASSED_OVER.search(words)]
     notes = [f"while the dump was loaded: {words}" for words in faults[:_MAX_NOTES]]
     if len(faults) > _MAX_NOTES:
@@ -107,6 +118,18 @@ def _load(programs: dict[str, str], dump: Path, folder: Path, *, is_text: bool) 
         step = "; ".join(notes) or "pg_dump --dbname NAME writes one"
         raise InputError(f"{dump}: {words}: expected a dump of one database: {step}")
     return Loaded(f"postgresql://{_USER}@/{names[0]}?host={folder}", notes)
+
+
+def _copy_text(dump: Path, text: BinaryIO) -> None:
+    """A dump without what makes a database, which stands before all rows."""
+    with dump.open("rb") as file:
+        for line in file:
+            if not _OF_DATABASE.match(line):
+                text.write(line)
+            if _DATA.match(line):
+                break
+        shutil.copyfileobj(file, text)
+    text.seek(0)
 
 
 def _list_databases(programs: dict[str, str], place: tuple[str, ...]) -> list[str]:

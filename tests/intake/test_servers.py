@@ -73,6 +73,12 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, kind in formats.items():
             command = [dump, f"--format={kind}", f"--file={folder / name}", loaded.url]
             subprocess.run(command, check=True, timeout=120)
+        command = [dump, "--create", "--clean", f"--file={folder / 'made.sql'}", loaded.url]
+        subprocess.run(command, check=True, timeout=120)
+        text = (folder / "made.sql").read_text(encoding="utf-8").replace(" loaded", " ships")
+        text = text.replace("LOCALE = 'C'", "LOCALE = 'xx_XX.utf8'")  # which is nowhere
+        text = text.replace("SET row_security", "SET of_a_newer_version = 0;\nSET row_security")
+        (folder / "made.sql").write_text(text, encoding="utf-8")
     return folder
 
 
@@ -110,6 +116,15 @@ def test_tables_keys_values_and_views_of_postgres_are_converted(
     views = {table.name for table in schema.tables if table.is_view}
     assert views == {"calm", "names"}
     assert sorted(words.partition(":")[0] for words in made["ship"].lost) == ["1 of big", "1 of d"]
+
+
+@pytest.mark.slow
+def test_dump_that_makes_a_database_needs_neither_it_nor_its_locale(dumps: Path) -> None:
+    text = (dumps / "made.sql").read_text(encoding="utf-8")
+    assert "xx_XX" in text
+    assert "\\connect ships" in text
+    with servers.load_dump(dumps / "made.sql", is_text=True) as loaded:
+        assert loaded.notes == []
 
 
 @pytest.mark.slow
