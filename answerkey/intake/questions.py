@@ -161,7 +161,6 @@ def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
     head = text.partition("\n")[0]
     delimiter = max(",;\t", key=head.count)
     lines = text.splitlines(keepends=True)
-    csv.field_size_limit(1 << 30)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in next(reader, [])]
