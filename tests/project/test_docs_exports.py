@@ -18,6 +18,7 @@ OPTIONAL = {
     "skyrl_gym": ("skyrl_gym", "needs the extra `skyrl`"),
     "answerkey.environments.openenv": ("openenv", "OpenEnv has an environment of its own"),
     "answerkey.environments.inspect_ai": ("inspect_ai", "inspect_ai has an environment of its own"),
+    "oumi.core.registry": ("oumi", "oumi has an environment of its own"),
     "answerkey_text_to_sql": ("verifiers", "verifiers has an environment of its own"),
 }
 
