@@ -13,7 +13,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import read_jsonl
 from answerkey.dataset import RISK_MEANINGS, Question
-from answerkey.flags import EXPLANATIONS
+from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
@@ -108,9 +108,21 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
         told = "none: it has no answer" if risk is None else f"{risk:.2f}, {meaning}"
         lines.append(_show(name, told))
     lines += [_show("flag", f"{SENTENCES[code]} ({code})") for code in _list_codes(question)]
+    for flag in question.flags:
+        if flag["code"] == DIALECT_DIFFERS:
+            lines += _show_dialect(flag["evidence"])
     for repair in question.repairs or ():
         lines += ["", *_show_repair(repair, question.flags)]
     return "\n".join(lines)
+
+
+def _show_dialect(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """What gold SQL was, and how it goes in its own engine and in SQLite."""
+    yield _show(evidence["dialect"], evidence["source_sql"])
+    yield _show("differs", evidence.get("error") or evidence["detail"])
+    for side in ("there", "here"):
+        if (rows := evidence.get(side)) is not None:
+            yield _show(side, json.dumps(rows, ensure_ascii=False))
 
 
 def _list_codes(question: Question) -> list[str]:

@@ -157,3 +157,23 @@ def test_question_is_explained_with_both_risks_and_all_repairs() -> None:
     assert "  sql_risk    0.80, how likely gold SQL does not say what" in said
     assert said.count("  repair   ") == 2
     assert "answer_risk none: it has no answer" in explain_question(QUESTIONS[4], None)
+
+
+def test_question_of_another_dialect_is_explained_with_both_sides() -> None:
+    evidence = {
+        "dialect": "postgres",
+        "source_sql": "SELECT name FROM ship WHERE name LIKE 's%'",
+        "detail": "0 rows there, 1 here",
+        "there": [],
+        "here": [["Sun"]],
+    }
+    flags = [{"code": "dialect_differs", "evidence": evidence}]
+    question = make_joined("a", question_text="Which?", gold_sql="SELECT 1", flags=flags)
+    said = explain_question(question, ("audit_gold_answers", "dialect_differs", "")).splitlines()
+    assert said[0] == "a: left out: dialect_differs"
+    assert said[-4:] == [
+        "  postgres    SELECT name FROM ship WHERE name LIKE 's%'",
+        "  differs     0 rows there, 1 here",
+        "  there       []",
+        '  here        [["Sun"]]',
+    ]
