@@ -187,14 +187,14 @@ def compare(
     all databases, with their names."""
     fingerprints = sorted(fingerprints, key=lambda fingerprint: sort_key(fingerprint.question_id))
     findings: Findings = defaultdict(list)
-    is_near = partial(find_similar, min_similarity=min_similarity)
+    find_near = partial(find_nearest, min_similarity=min_similarity)
     for of_database in _group(fingerprints, "database_name"):
         for of_split in _group(of_database, "split"):
             _find_duplicates(of_split, findings)
             _find_near_duplicates(of_split, findings, min_similarity)
             _find_paraphrases(of_split, findings)
         _find_conflicts(of_database, findings)
-        for question_id, finding in find_seen_in_train(of_database, is_near):
+        for question_id, finding in find_seen_in_train(of_database, find_near):
             findings[question_id].append(finding)
     _find_near_leaks(fingerprints, findings, min_similarity)
     _find_leaks(fingerprints, findings)

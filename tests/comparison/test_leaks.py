@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from answerkey.base.records import Finding
-from answerkey.comparison.compare import Fingerprint, compare, make_fingerprint
+from answerkey.comparison.compare import (
+    Fingerprint,
+    compare,
+    find_nearest,
+    find_similar,
+    make_fingerprint,
+)
+from answerkey.comparison.leaks import find_seen_in_train
 from answerkey.dataset import Question
 
 HEAVY = 'SELECT "ship"."name" FROM "ship" WHERE "ship"."weight" > 40'
@@ -122,3 +132,42 @@ def test_other_databases_are_told_as_ever():
         "template_in_both_splits",
     ]
     assert "question_in_both_splits" in [finding.code for finding in found["fleet_train_000"]]
+
+
+SEEN = st.lists(
+    st.tuples(
+        st.sampled_from(["train", "eval"]),
+        st.builds("how many {} ships in {}".format, *[st.sampled_from(["red", "rod", "9"])] * 2),
+        st.sampled_from(["", "T", "U"]),
+        st.sampled_from(["", "7", "8"]),
+    ),
+    max_size=16,
+)
+
+
+@given(SEEN)
+def test_nearest_of_train_is_that_of_all_pairs(drawn):
+    """Also where a template and an answer are shared, which count once."""
+    fingerprints = [
+        Fingerprint(f"fleet_{split}_{place:03d}", "fleet", split, text, "", "", *shared, "")
+        for place, (split, text, *shared) in enumerate(drawn)
+    ]
+    train = [one for one in fingerprints if one.split == "train"]
+    known = {one.text for one in train}
+    expected = {}
+    for asked in fingerprints:
+        if asked.split == "train" or asked.text in known:
+            continue
+        by_template = [one for one in train if one.template == asked.template != ""]
+        by_answer = [one for one in train if one.answer == asked.answer != ""]
+        others = [*by_template, *(one for one in by_answer if one not in by_template)]
+        if near := find_similar(asked.text, [one.text for one in others], 0.9):
+            place, _ = min(near, key=lambda pair: (-pair[1], pair[0]))
+            expected[asked.question_id] = others[place].question_id, len(near)
+    found = find_seen_in_train(fingerprints, partial(find_nearest, min_similarity=0.9))
+    nearest = {
+        question_id: (finding.evidence["example"], finding.evidence["count"])
+        for question_id, finding in found
+        if finding.evidence["kind"] == "wording"
+    }
+    assert nearest == expected
