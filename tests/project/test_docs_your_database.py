@@ -56,7 +56,7 @@ def test_example_goes_on_to_a_trained_policy(example: Path, tmp_path: Path) -> N
     assert f".venv/trl/bin/python {script}" in read_section(PAGE, "An example")
     if not python.exists():
         pytest.skip("needs .venv/trl: docs/exports.md")
-    options = ("--sft-steps", "40", "--grpo-steps", "4", "--out", str(tmp_path))
+    options = ("--sft-steps", "10", "--grpo-steps", "2", "--out", str(tmp_path))
     printed = run(example, str(python), script, *options).stdout
     assert "GRPO, reward: " in printed
 
