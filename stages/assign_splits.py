@@ -34,7 +34,7 @@ def main(params: Params) -> None:
     rules = {name: entry.split for name, entry in entries.items() if entry.split is not None}
     loaded: list[SourceQuestion] = list(read_jsonl(LOADED_QUESTIONS))
     splits = choose_splits(loaded, rules, partial(SchemaFile, SCHEMAS))
-    questions = assign_splits(loaded, splits)
+    questions = assign_splits(loaded, splits=splits)
     supply = Counter(
         Origin(question["split"], question["source"]["corpus"], question["database_name"])
         for question in questions

@@ -308,7 +308,8 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     records = load_corpora([entry], limits=download).records
     rule = entries[corpus].split
     rules = {} if rule is None else {corpus: rule}
-    questions = assign_splits(records, choose_splits(records, rules, partial(SchemaFile, SCHEMAS)))
+    splits = choose_splits(records, rules, partial(SchemaFile, SCHEMAS))
+    questions = assign_splits(records, splits=splits)
     source = " ".join(f"{source} ({license})".split())  # it becomes a line of a comment
     index, others = _index_questions(questions), _read_others(entry, name)
     facts = {"corpus": corpus, "source": source, "date": day}

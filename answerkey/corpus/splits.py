@@ -15,7 +15,7 @@ SPLIT_OF_SOURCE = {"train": TRAIN, "validation": EVAL}
 
 
 def assign_splits(
-    questions: Iterable[SourceQuestion], splits: Iterable[str] | None = None
+    questions: Iterable[SourceQuestion], *, splits: Iterable[str] | None = None
 ) -> list[SplitQuestion]:
     """New records with `question_id` first and `split` last, in the order given.
 

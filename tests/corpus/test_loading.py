@@ -377,7 +377,7 @@ def write_spider(root: Path, **splits: list[str]) -> None:
 
 def load_all(chosen: Any, entries: dict[str, Any]) -> list[dict[str, Any]]:
     records = load_corpora(parse_corpora(chosen, entries), limits=LIMITS).records
-    return assign_splits(records, choose_splits(records, {}, pytest.fail))
+    return assign_splits(records, splits=choose_splits(records, {}, pytest.fail))
 
 
 def list_ids(records: list[dict[str, Any]], corpus: str) -> list[str]:

@@ -79,8 +79,8 @@ def test_nothing_moves_when_questions_come_or_change_places():
     first = split(questions, by="query")
     assert split(questions + more, by="query")[: len(questions)] == first
     assert split(questions[::-1], by="query")[::-1] == first
-    ids = [record["question_id"] for record in assign_splits(questions, first)]
-    both = assign_splits(questions + more, split(questions + more, by="query"))
+    ids = [record["question_id"] for record in assign_splits(questions, splits=first)]
+    both = assign_splits(questions + more, splits=split(questions + more, by="query"))
     assert [record["question_id"] for record in both][: len(ids)] == ids
 
 
@@ -109,7 +109,7 @@ def test_three_databases_are_divided_whole_whatever_their_files_say():
 
 def test_source_keeps_its_split_of_one_database_and_counts_each():
     questions = [ask("fleet", "SELECT 1", name) for name in ("train", "train", "validation")]
-    assigned = assign_splits(questions, split(questions, by="source"))
+    assigned = assign_splits(questions, splits=split(questions, by="source"))
     ids = [record["question_id"] for record in assigned]
     assert ids == ["fleet_train_000", "fleet_train_001", "fleet_eval_000"]
 
