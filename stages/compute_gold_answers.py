@@ -6,9 +6,8 @@ limits or the code change. The bytes are the same whatever the engine and the nu
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,7 +29,7 @@ from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
 from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
-from answerkey.sqlite.clock import READING_CLOCK
+from answerkey.sqlite.clock import tell_clock_readers
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 if TYPE_CHECKING:
@@ -77,24 +76,12 @@ def plan_works(
         yield DatabaseWork(shard, database, key, questions, (limits, now), excluded)
 
 
-def count_clock_readers(failures: Iterable[str]) -> int:
-    """How many queries failed since they read the clock, and their corpus has none.
-
-    >>> count_clock_readers(["...: function date depends on more than the database (a_eval_000)"])
-    1
-    """
-    names = "|".join(sorted(READING_CLOCK))
-    pattern = re.compile(rf"function ({names}) depends on more than the database", re.IGNORECASE)
-    return sum(pattern.search(line) is not None for line in failures)
-
-
 def main(params: Params) -> None:
     """Bring the shards of all databases up to date."""
     log = start_log("compute_gold_answers")
     limits, execution = params.compute_gold_answers, params.execution
     works = plan_works(limits, databases_url=execution.databases_url)
-    words = f"more than {limits.max_seconds} seconds"
-    overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=words)
+    overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=f"more than {limits.max_seconds} seconds")
     run = QueryRun[Queries, Context, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
@@ -105,11 +92,8 @@ def main(params: Params) -> None:
     done = f"{spell_count(run.databases, 'database')}, {spell_count(run.executed, 'query')}"
     left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
     log.info(f"{questions} in {done} executed: {left}")
-    if count := count_clock_readers(failures):
-        log.info(
-            f"{spell_count(count, 'question')} read the clock: corpora.NAME.now in params.yaml says"
-            " what it shows (docs/corpora.md, A clock)"
-        )
+    if words := tell_clock_readers(failures):
+        log.info(words)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ at the values of a call, and asks SQLite's own for the result.
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime
 from functools import lru_cache, partial
@@ -29,7 +30,6 @@ _CLOCK_FUNCTIONS = {
     "timediff",
     "strftime",
 }
-READING_CLOCK = {*_CLOCK_FUNCTIONS, *NOW_KEYWORDS}  # functions that may read it
 _NOW = "now"
 # Words that mean the time of the clock with its milliseconds, where a time is expected.
 _SUBSEC = {"subsec", "subsecond"}
@@ -85,6 +85,21 @@ def tell_clock(now: str | None) -> str:
     if now is None:
         return ""
     return f"The current date is {now}{' (UTC)' if len(now) > len('2025-01-30') else ''}."
+
+
+def tell_clock_readers(failures: Iterable[str]) -> str:
+    """How many queries failed since they read the clock, and what would give it to them; "" for
+    none.
+
+    >>> failures = ["function date depends on more than the database (...)", "no such column: b"]
+    >>> tell_clock_readers(failures)[:46]
+    'read a clock, which their corpus has not: 1; s'
+    """
+    names = "|".join([*_CLOCK_FUNCTIONS, *NOW_KEYWORDS])
+    pattern = re.compile(rf"function ({names}) depends on more than the database", re.IGNORECASE)
+    count = sum(pattern.search(line) is not None for line in failures)
+    where = "set corpora.NAME.now in params.yaml (docs/corpora.md, A clock)"
+    return f"read a clock, which their corpus has not: {count}; {where}" if count else ""
 
 
 class Clock:

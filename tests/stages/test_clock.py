@@ -137,7 +137,10 @@ def test_corpus_without_a_clock_loses_what_reads_it_and_has_no_field_of_it(
         text = STAFF.format(name=db_id).replace("date('now',", "date('2025-01-30',")
         world.write_database(db_id, text)
     world.run_to("export_dataset")
-    assert "12 questions read the clock: corpora.NAME.now in params" in capsys.readouterr().err
+    assert (
+        "read a clock, which their corpus has not: 12; set corpora.NAME.now"
+        in capsys.readouterr().err
+    )
     world.run("export_trainers", "export_huggingface")
     excluded = world.lines("data/questions/excluded.jsonl")
     assert [record["reason"] for record in excluded] == ["nondeterministic_function"] * 14
