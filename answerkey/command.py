@@ -266,12 +266,13 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument(
         "--database",
         dest="databases",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="PATH_OR_URL",
         type=lambda text: _read_place(text, read_path),
         help="SQLite, DuckDB, CSV or Parquet, a dump of Postgres, or the URL of Postgres or MySQL;"
-        " several times for several; NAME=PATH names it (default: what lies in DIR)",
+        " NAME=PATH names it (default: what lies in DIR)",
     )
     verb.add_argument(
         "--questions",

@@ -10,16 +10,12 @@ Nothing that is there is replaced.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 import shutil
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,18 +23,17 @@ from typing import Any
 from sqlglot.dialects.dialect import Dialect
 
 from answerkey.base.errors import InputError
-from answerkey.base.log import spell_count
-from answerkey.base.records import encode_json, read_jsonl, replace_file, write_jsonl
+from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.corpus.corpora import PAGE, PIPELINE, check_roots, parse_corpora
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
-from answerkey.intake.conversion import DATE, ConvertedTable, Converter
-from answerkey.intake.dialects import Comparer, Renaming, Translated, TranslationError, translate
-from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError, SourceTable
+from answerkey.intake.conversion import DATE, ConvertedTable
+from answerkey.intake.conversion_report import REPORT, MadeDatabase, tell_made, write_report
+from answerkey.intake.dialects import Comparer, Renaming, Translated
+from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError
 from answerkey.intake.questions import (
     SQL,
     GivenQuestion,
-    GivenQuestions,
     find_questions,
     read_questions,
 )
@@ -50,39 +45,22 @@ from answerkey.intake.sources import (
     match_databases,
     open_source,
 )
+from answerkey.intake.whole_database import convert, write_comments
 from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
 from answerkey.sections.select_questions import SMALL
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
 from answerkey.sqlite.clock import read_instant
 from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.schema import quote_name, read_schema
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.sqlite.schema import read_schema
 
 LAYOUT = "own"  # answerkey.corpus.corpora
-REPORT, DATABASES = "conversion.md", "databases"
+DATABASES = "databases"
 FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
 _PLAIN = re.compile(r"[\w./-]+")  # of a path that YAML takes without quotes
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
-_OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
 _ANY_DAY = "2000-01-01"  # to see whether a query runs, which may read the clock
 ROOT_STAGES = ("load_questions", "download_databases")  # which read the root of a corpus
-_SHOWN = 3  # questions set aside that the terminal shows
-
-
-@dataclass(slots=True)
-class MadeDatabase:
-    """A database of the corpus.
-
-    tables: what became of each; of a file of SQLite those that it has.
-    dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
-    """
-
-    source: Source
-    dialect: str
-    is_compared: bool
-    tables: list[ConvertedTable]
-    notes: list[str]
-    differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
 
 
 def make_corpus(
@@ -145,13 +123,13 @@ def make_corpus(
             ]
             if chosen:
                 write_jsonl(staging / file, chosen)
-        report = _write_report(name, given, made.values())
+        report = write_report(name, given, made.values())
         (staging / REPORT).write_text(report, encoding="utf-8")
         # The report last: with it the corpus is whole.
         for file in (DATABASES, *FILES.values(), REPORT):
             if (staging / file).exists():
                 (staging / file).rename(folder / file)
-    told = _tell(folder, given, list(made.values()))
+    told = tell_made(folder, given, list(made.values()))
     return f"{told}\n{_finish(name, folder, now)}"
 
 
@@ -199,7 +177,11 @@ def _make_database(
         path.parent.mkdir(parents=True)
         (build_in_process if source.kind == SQLITE_TEXT else copy_database)(source.path, path)
         tables = _list_tables(path)
-    _write_descriptions(source, path.with_name(DESCRIPTIONS))
+    folder = path.with_name(DESCRIPTIONS)
+    if source.descriptions is not None:
+        shutil.copytree(source.descriptions, folder)
+    elif engine is not None:
+        write_comments(engine, tables, folder)
     notes = [] if engine is None else list(engine.notes)
     queries = [sql for _, question in asked for sql in question.sql]
     if dialect is None and source.dialect == SQLITE and engine is not None:
@@ -229,57 +211,6 @@ def _make_database(
                 record["dialect_differs"] = gold.differs
             records.append(record)
     return made, records
-
-
-def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
-    """Make a file of SQLite of all tables and views. A view stays one if SQL of SQLite gives its
-    rows; else it is a table with its rows."""
-    converter = Converter(engine, path)
-    try:
-        converter.copy_tables()
-        views = [table for table in engine.tables if table.view_sql is not None]
-        while views:  # one may be made of another
-            left = [view for view in views if not _make_view(converter, view, path)]
-            if len(left) == len(views):
-                first = next((view for view in left if not _names_any(view, left)), left[0])
-                left.remove(first)
-                if (made := converter.copy_table(first, kind="view")) is not None:
-                    made.lost.append("its SQL: it is a table with its rows here")
-            views = left
-    finally:
-        converter.close()
-    order = [(table.schema, table.name) for table in engine.tables]
-    return [converter.converted[place] for place in order if place in converter.converted]
-
-
-def _names_any(view: SourceTable, others: Iterable[SourceTable]) -> bool:
-    return any(other.name in (view.view_sql or "") for other in others if other is not view)
-
-
-def _make_view(converter: Converter, view: SourceTable, path: Path) -> bool:
-    engine = converter.engine
-    renaming = Renaming(converter.names, engine.schemas)
-    try:
-        written = translate(view.view_sql or "", engine.dialect, renaming, is_checked=True)
-    except TranslationError:
-        return False
-    for sql in written:
-        try:
-            converter.make_view(view, sql)
-        except sqlite3.Error:
-            continue
-        if _has_rows_of(converter, view, path):
-            return True
-        converter.drop_view(view)
-    return False
-
-
-def _has_rows_of(converter: Converter, view: SourceTable, path: Path) -> bool:
-    mark = "`" if converter.engine.dialect == "mysql" else '"'
-    there = f"SELECT * FROM {mark}{view.schema}{mark}.{mark}{view.name}{mark}"
-    here = f"SELECT * FROM {quote_name(converter.names[view.schema, view.name])}"
-    with Comparer(path, converter.engine, _OF_VIEWS) as comparer:
-        return comparer.are_same(here, there)
 
 
 def _choose_dialect(engine: Engine, path: Path, queries: Sequence[str], notes: list[str]) -> str:
@@ -314,110 +245,6 @@ def _list_tables(path: Path) -> list[ConvertedTable]:
             kind = "view" if table.is_view else "table"
             made.append(ConvertedTable(("", table.name), table.name, columns, kind))
         return made
-
-
-def _write_descriptions(source: Source, folder: Path) -> None:
-    """What columns mean, as BIRD has it: a CSV file a table. From comments there, or a folder."""
-    if source.descriptions is not None:
-        shutil.copytree(source.descriptions, folder)
-        return
-    for table in source.engine.tables if source.engine is not None else ():
-        if any(column.comment for column in table.columns):
-            text = io.StringIO(newline="")
-            writer = csv.writer(text)
-            names = ("original_column_name", "column_name", "column_description")
-            writer.writerow((*names, "value_description"))
-            writer.writerows((column.name, "", column.comment, "") for column in table.columns)
-            folder.mkdir(parents=True, exist_ok=True)
-            file = folder / f"{table.name.replace('/', '_')}.csv"
-            file.write_text(text.getvalue(), encoding="utf-8", newline="")
-
-
-# --- what is told
-
-
-def _write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase]) -> str:
-    """The report of a corpus, in Markdown."""
-    read = ", ".join(f"`{field}` as {role}" for role, field in given.fields.items())
-    lines = [f"# The corpus {name}", ""]
-    lines += [f"{spell_count(len(given.questions), 'question')} of {given.path.name}: {read}.", ""]
-    for database in made:
-        lines += _describe(database)
-    return "\n".join(lines)
-
-
-def _describe(made: MadeDatabase) -> list[str]:
-    source = made.source
-    lines = [f"## {source.name}", "", f"{source.place}: {source.kind}.", ""]
-    lines += [*(f"- {note}" for note in made.notes), ""] if made.notes else []
-    if source.engine is None:
-        lines += ["It is taken as it is, with its types, keys and rows.", ""]
-    else:
-        lines += [
-            "Indexes, defaults and checks are left out: they change no answer.",
-            "",
-            "| table | rows | columns, each with its type there and in SQLite | keys |",
-            "|---|---|---|---|",
-        ]
-        for table in made.tables:
-            columns = ", ".join(_write_column(*column) for column in table.columns)
-            keys = "; ".join(table.keys)
-            lines.append(_escape(f"{table.name} ({table.kind})", table.rows, columns, keys))
-        lines.append("")
-        lost = [(table, words) for table in made.tables for words in table.lost]
-        lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
-        lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
-    if made.dialect != SQLITE:
-        how = "and executed there and here" if made.is_compared else "and executed nowhere else"
-        lines += [f"Gold SQL is translated from {made.dialect}, {how}.", ""]
-        if made.differing:
-            lines += ["Set aside as `dialect_differs`:", ""]
-            for question, gold in made.differing:
-                lines.append(f"- {question.text}: {_say(gold)}")
-                lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
-    return lines
-
-
-def _write_column(name: str, kind: str, declared: str) -> str:
-    return f"{name} {kind}" if declared in ("", kind) else f"{name} {kind} → {declared}"
-
-
-def _escape(*cells: object) -> str:
-    return "| " + " | ".join(" ".join(str(c).replace("|", r"\|").split()) for c in cells) + " |"
-
-
-def _say(gold: Translated) -> str:
-    """What is the matter with a query, in a line."""
-    differs = gold.differs or {}
-    if "error" in differs:
-        return str(differs["error"])
-    shown = ((where, encode_json(differs[where]).decode()) for where in ("there", "here"))
-    return f"{differs['detail']} " + ", ".join(f"{where} {rows:.120}" for where, rows in shown)
-
-
-def _tell(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> str:
-    """What was made, for the terminal."""
-    splits = Counter(question.split for question in given.questions)
-    counts = ", ".join(f"{splits[split]} {split}" for split in SOURCE_SPLITS if splits[split])
-    read = ", ".join(f"{role} from {field}" for role, field in given.fields.items())
-    lines = [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
-    for database in made:
-        tables = Counter(table.kind for table in database.tables)
-        parts = [spell_count(count, kind) for kind, count in sorted(tables.items())]
-        source = database.source
-        lines.append(f"{source.name}: {source.kind} with {' and '.join(parts) or 'no table'}")
-        lines += [f"  {note}" for note in database.notes]
-        lost = sum(len(table.lost) for table in database.tables)
-        if lost:
-            lines.append(f"  {spell_count(lost, 'thing')} lost")
-        if database.dialect != SQLITE:
-            words = f"  gold SQL translated from {database.dialect}"
-            words += ", executed there and here" if database.is_compared else ", and not compared"
-            lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
-            shown = database.differing[:_SHOWN]
-            lines += [f"    {question.text}: {_say(gold)}" for question, gold in shown]
-    lines.append(f"What was kept and lost: {folder / REPORT}")
-    return "\n".join(lines)
 
 
 # --- params.yaml

@@ -11,7 +11,7 @@ import pytest
 
 from answerkey.intake.conversion import ROUNDED, name_columns
 from answerkey.intake.engines import DuckDB
-from answerkey.intake.new_corpus import convert
+from answerkey.intake.whole_database import convert
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import ForeignKey, Schema, read_schema
 

@@ -10,7 +10,7 @@ import pytest
 
 from answerkey.intake.dialects import Comparer, Renaming, TranslationError, translate
 from answerkey.intake.engines import DuckDB
-from answerkey.intake.new_corpus import convert
+from answerkey.intake.whole_database import convert
 
 NAMES = {("main", "ship"): "ship", ("sales", "ship"): "sales_ship", ("sales", "Leg"): "Leg"}
 RENAMING = Renaming(NAMES, ("main", "sales"), frozenset({"born"}))

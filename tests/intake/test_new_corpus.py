@@ -283,7 +283,8 @@ def make_duckdb(path: Path, sql: str) -> None:
 def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path) -> None:
     sql = (
         "CREATE TABLE ship (name VARCHAR, tags VARCHAR[]); INSERT INTO ship VALUES ('Sun', ['a']);"
-        " COMMENT ON COLUMN ship.name IS 'as painted'"
+        " CREATE SCHEMA sold; CREATE TABLE sold.ship (name VARCHAR);"
+        " COMMENT ON COLUMN ship.name IS 'as painted'; COMMENT ON COLUMN sold.ship.name IS 'before'"
     )
     make_duckdb(Path("theirs/ships.duckdb"), sql)
     queries = ["SELECT count(*) / 2 FROM ship", "SELECT tags[1] FROM ship", "SELECT x FROM ship"]
@@ -306,8 +307,9 @@ def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path
     report = (FOLDER / "conversion.md").read_text(encoding="utf-8")
     assert "tags VARCHAR[] → TEXT" in report
     assert "- Q1: 1 row there, 1 here there" in report
-    words = (FOLDER / "databases/ships/database_description/ship.csv").read_text(encoding="utf-8")
-    assert "name,,as painted," in words
+    words = FOLDER / "databases/ships/database_description"
+    assert "name,,as painted," in (words / "ship.csv").read_text(encoding="utf-8")
+    assert "name,,before," in (words / "sold_ship.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -18,8 +18,8 @@ from answerkey.base.errors import InputError
 from answerkey.intake import servers
 from answerkey.intake.dialects import Comparer, Renaming
 from answerkey.intake.engines import EngineError
-from answerkey.intake.new_corpus import convert
 from answerkey.intake.sources import Source, open_source
+from answerkey.intake.whole_database import convert
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import ForeignKey, read_schema
 from tests.shared.checkout import run

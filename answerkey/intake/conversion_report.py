@@ -1,0 +1,120 @@
+"""What was kept of databases and questions, and what was lost: a report, and terminal lines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from answerkey.base.log import spell_count
+from answerkey.base.records import encode_json
+from answerkey.intake.conversion import ConvertedTable
+from answerkey.intake.dialects import Translated
+from answerkey.intake.engines import SQLITE
+from answerkey.intake.questions import GivenQuestion, GivenQuestions
+from answerkey.intake.sources import Source
+from answerkey.sections.corpora import SOURCE_SPLITS
+
+REPORT = "conversion.md"
+_SHOWN = 3  # questions set aside that the terminal shows
+
+
+@dataclass(slots=True)
+class MadeDatabase:
+    """A database of the corpus.
+
+    tables: what became of each; of a file of SQLite those that it has.
+    dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
+    """
+
+    source: Source
+    dialect: str
+    is_compared: bool
+    tables: list[ConvertedTable]
+    notes: list[str]
+    differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
+
+
+def write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase]) -> str:
+    """The report of a corpus, in Markdown."""
+    read = ", ".join(f"`{field}` as {role}" for role, field in given.fields.items())
+    lines = [f"# The corpus {name}", ""]
+    lines += [f"{spell_count(len(given.questions), 'question')} of {given.path.name}: {read}.", ""]
+    for database in made:
+        lines += _describe(database)
+    return "\n".join(lines)
+
+
+def _describe(made: MadeDatabase) -> list[str]:
+    source = made.source
+    lines = [f"## {source.name}", "", f"{source.place}: {source.kind}.", ""]
+    lines += [*(f"- {note}" for note in made.notes), ""] if made.notes else []
+    if source.engine is None:
+        lines += ["It is taken as it is, with its types, keys and rows.", ""]
+    else:
+        lines += [
+            "Indexes, defaults and checks are left out: they change no answer.",
+            "",
+            "| table | rows | columns, each with its type there and in SQLite | keys |",
+            "|---|---|---|---|",
+        ]
+        for table in made.tables:
+            columns = ", ".join(_write_column(*column) for column in table.columns)
+            keys = "; ".join(table.keys)
+            lines.append(_escape(f"{table.name} ({table.kind})", table.rows, columns, keys))
+        lines.append("")
+        lost = [(table, words) for table in made.tables for words in table.lost]
+        lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
+        lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
+    if made.dialect != SQLITE:
+        how = "and executed there and here" if made.is_compared else "and executed nowhere else"
+        lines += [f"Gold SQL is translated from {made.dialect}, {how}.", ""]
+        if made.differing:
+            lines += ["Set aside as `dialect_differs`:", ""]
+            for question, gold in made.differing:
+                lines.append(f"- {question.text}: {_say(gold)}")
+                lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
+    return lines
+
+
+def _write_column(name: str, kind: str, declared: str) -> str:
+    return f"{name} {kind}" if declared in ("", kind) else f"{name} {kind} → {declared}"
+
+
+def _escape(*cells: object) -> str:
+    return "| " + " | ".join(" ".join(str(c).replace("|", r"\|").split()) for c in cells) + " |"
+
+
+def _say(gold: Translated) -> str:
+    """What is the matter with a query, in a line."""
+    differs = gold.differs or {}
+    if "error" in differs:
+        return str(differs["error"])
+    shown = ((where, encode_json(differs[where]).decode()) for where in ("there", "here"))
+    return f"{differs['detail']} " + ", ".join(f"{where} {rows:.120}" for where, rows in shown)
+
+
+def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> str:
+    """What was made, for the terminal."""
+    splits = Counter(question.split for question in given.questions)
+    counts = ", ".join(f"{splits[split]} {split}" for split in SOURCE_SPLITS if splits[split])
+    read = ", ".join(f"{role} from {field}" for role, field in given.fields.items())
+    lines = [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
+    for database in made:
+        tables = Counter(table.kind for table in database.tables)
+        parts = [spell_count(count, kind) for kind, count in sorted(tables.items())]
+        source = database.source
+        lines.append(f"{source.name}: {source.kind} with {' and '.join(parts) or 'no table'}")
+        lines += [f"  {note}" for note in database.notes]
+        lost = sum(len(table.lost) for table in database.tables)
+        if lost:
+            lines.append(f"  {spell_count(lost, 'thing')} lost")
+        if database.dialect != SQLITE:
+            words = f"  gold SQL translated from {database.dialect}"
+            words += ", executed there and here" if database.is_compared else ", and not compared"
+            lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
+            shown = database.differing[:_SHOWN]
+            lines += [f"    {question.text}: {_say(gold)}" for question, gold in shown]
+    lines.append(f"What was kept and lost: {folder / REPORT}")
+    return "\n".join(lines)

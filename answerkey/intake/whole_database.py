@@ -1,0 +1,87 @@
+"""A whole database of another engine as a file of SQLite: tables, views, and what comments say.
+
+A view stays one if SQL of SQLite gives its rows; else it is a table with its rows.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+from answerkey.intake.conversion import ConvertedTable, Converter
+from answerkey.intake.dialects import Comparer, Renaming, TranslationError, translate
+from answerkey.intake.engines import Engine, SourceTable
+from answerkey.sqlite.guard import Limits
+from answerkey.sqlite.schema import quote_name
+
+_OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
+
+
+def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
+    """Make a file of SQLite of all tables and views; what became of each."""
+    converter = Converter(engine, path)
+    try:
+        converter.copy_tables()
+        views = [table for table in engine.tables if table.view_sql is not None]
+        while views:  # one may be made of another
+            left = [view for view in views if not _make_view(converter, view, path)]
+            if len(left) == len(views):
+                first = next((view for view in left if not _names_any(view, left)), left[0])
+                left.remove(first)
+                if (made := converter.copy_table(first, kind="view")) is not None:
+                    made.lost.append("its SQL: it is a table with its rows here")
+            views = left
+    finally:
+        converter.close()
+    order = [(table.schema, table.name) for table in engine.tables]
+    return [converter.converted[place] for place in order if place in converter.converted]
+
+
+def _names_any(view: SourceTable, others: Iterable[SourceTable]) -> bool:
+    return any(other.name in (view.view_sql or "") for other in others if other is not view)
+
+
+def _make_view(converter: Converter, view: SourceTable, path: Path) -> bool:
+    engine = converter.engine
+    renaming = Renaming(converter.names, engine.schemas)
+    try:
+        written = translate(view.view_sql or "", engine.dialect, renaming, is_checked=True)
+    except TranslationError:
+        return False
+    for sql in written:
+        try:
+            converter.make_view(view, sql)
+        except sqlite3.Error:
+            continue
+        if _has_rows_of(converter, view, path):
+            return True
+        converter.drop_view(view)
+    return False
+
+
+def _has_rows_of(converter: Converter, view: SourceTable, path: Path) -> bool:
+    mark = "`" if converter.engine.dialect == "mysql" else '"'
+    there = f"SELECT * FROM {mark}{view.schema}{mark}.{mark}{view.name}{mark}"
+    here = f"SELECT * FROM {quote_name(converter.names[view.schema, view.name])}"
+    with Comparer(path, converter.engine, _OF_VIEWS) as comparer:
+        return comparer.are_same(here, there)
+
+
+def write_comments(engine: Engine, made: Iterable[ConvertedTable], folder: Path) -> None:
+    """Write what comments say of columns, as BIRD has it: a CSV file a table."""
+    tables = {(table.schema, table.name): table for table in engine.tables}
+    for converted in made:
+        table = tables[converted.place]
+        if any(column.comment for column in table.columns):
+            text = io.StringIO(newline="")
+            writer = csv.writer(text)
+            names = ("original_column_name", "column_name", "column_description")
+            writer.writerow((*names, "value_description"))
+            columns = zip(converted.columns, table.columns, strict=True)
+            writer.writerows((name, "", column.comment, "") for (name, *_), column in columns)
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{converted.name.replace('/', '_')}.csv"
+            file.write_text(text.getvalue(), encoding="utf-8", newline="")
