@@ -366,6 +366,37 @@ def test_schemas_of_both_splits(left, right, evidence):
     assert find_twins({"fleet": left, "zoo": right}, {}) == {}
 
 
+# Schemas of up to forty columns, of which some are in others but for a few.
+SCHEMAS = st.lists(
+    st.tuples(st.integers(0, 41), st.integers(0, 4), st.integers(0, 4), st.booleans()), max_size=12
+)
+
+
+@given(SCHEMAS)
+def test_twins_are_those_of_all_pairs(drawn):
+    schemas, splits = {}, {}
+    for number, (size, start, extra, is_held_out) in enumerate(drawn):
+        names = [*range(start, size), *range(100 * number, 100 * number + extra)]
+        schemas[f"d{number}"] = {("t", f"c{name}"): "INT" for name in names}
+        splits[f"d{number}"] = ["eval"] if is_held_out else ["train"]
+    shares = {}
+    for name, mine in schemas.items():
+        others = [other for other in schemas if splits[other] != splits[name]]
+        share = {
+            other: len(mine.keys() & schemas[other].keys()) / len(mine.keys() | schemas[other])
+            for other in others
+            if mine or schemas[other]
+        }
+        if alike := {other: value for other, value in share.items() if value >= 0.9}:
+            shares[name] = max(alike.values()), len(alike)
+    found = find_schema_twins(schemas, splits)
+    evidence = {name: finding.evidence for name, finding in found.items()}
+    assert {name: one["count"] for name, one in evidence.items()} == {
+        name: count for name, (_, count) in shares.items()
+    }
+    assert all(one["share"] == round(shares[name][0], 3) for name, one in evidence.items())
+
+
 def test_most_alike_of_several_twins_is_named():
     wide, wider = (f"CREATE TABLE t ({WIDE}{more})" for more in ("", ", more INT"))
     found = find_twins({"a": wide}, {"near": wider, "c": wide, "b": wide})
