@@ -21,6 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from answerkey.environments.questions import COLUMNS, explain_query, run_sql
@@ -106,15 +107,15 @@ class ExplainedReward:
         self,
         completions: Sequence[Any],
         *,
+        gold_answer: Sequence[str],
         log_extra: Callable[[str, list[str]], None] | None = None,
         log_metric: Callable[[str, float], None] | None = None,
         **columns: Any,
     ) -> list[float]:
         known = [name for name in COLUMNS if name in columns]
-        rows = zip(*(columns[name] for name in known), strict=True)
-        terms = [dict(zip(known, row, strict=True)) for row in rows]
+        rows = zip(completions, gold_answer, *(columns[name] for name in known), strict=True)
         with ThreadPoolExecutor(_THREADS) as threads:
-            explained = [*threads.map(self._explain, completions, terms)]
+            explained = [*threads.map(partial(self._explain, known), rows)]
         if log_extra is not None:
             log_extra("reason", [each.reason or "" for each in explained])
             log_extra("detail", [each.detail for each in explained])
@@ -124,9 +125,10 @@ class ExplainedReward:
                 log_metric(f"answerkey/{kind}", kinds.count(kind) / len(kinds))
         return [each.reward for each in explained]
 
-    def _explain(self, completion: Any, terms: dict[str, Any]) -> Explanation:
-        gold_answer = json.loads(terms.pop("gold_answer"))
-        return self._pool.explain_completion(completion, gold_answer, **terms)
+    def _explain(self, names: list[str], row: tuple[Any, ...]) -> Explanation:
+        completion, gold_answer, *values = row
+        terms: dict[str, Any] = dict(zip(names, values, strict=True))
+        return self._pool.explain_completion(completion, json.loads(gold_answer), **terms)
 
 
 def _find_kind(explained: Explanation) -> str:
