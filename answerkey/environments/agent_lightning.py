@@ -37,11 +37,12 @@ class ReplyAgent:
     def run(self) -> None:
         """Ask the model, and post the reward. The environment says where, and of which question."""
         columns = json.loads(os.environ["ANSWERKEY_QUESTION"])
-        key = {"Authorization": f"Bearer {os.environ['AGL_KEY']}"}
+        key = os.environ["AGL_KEY"]
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         transport = RetryTransport(retry=_RETRY)
         with (
             RewardPool(**self.options) as pool,
-            httpx.Client(transport=transport, headers=key, timeout=_REPLY_S) as client,
+            httpx.Client(transport=transport, headers=headers, timeout=_REPLY_S) as client,
         ):
             reply = self._chat(client, pool, columns)
             explained = explain_reply(pool, reply, columns)

@@ -22,7 +22,7 @@ pytest.importorskip("agentlightning", reason="Agent Lightning has an environment
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
 
 AGENTS = "answerkey.environments.agent_lightning"
-KEY, MODEL = "key-of-the-test", "scripted"
+MODEL = "scripted"
 NUMBERS = [0, 1, 2, 3, 37]
 REASONS = [None, "wrong_rows", "not_a_select", "no_query", "too_few_rows"]
 
@@ -80,7 +80,7 @@ def start(module: str, log: Path, *settings: str) -> Iterator[subprocess.Popen[b
 
 
 @contextmanager
-def start_manager(world: QuestionWorld, folder: Path, agent: str) -> Iterator[Any]:
+def start_manager(world: QuestionWorld, folder: Path, agent: str, key: str) -> Iterator[Any]:
     """The rollout manager of a trainer, beside the gateway and the controller, and what the model
     was asked."""
     import httpx
@@ -101,14 +101,14 @@ def start_manager(world: QuestionWorld, folder: Path, agent: str) -> Iterator[An
     limits = ("local_runner.maximum_size=2", "local_runner.poll_interval=0.2")
     with (
         serve_model(world) as (endpoint, asked),
-        start(*server, f"key={KEY}", f"default_proxy.model_name={MODEL}"),
+        start(*server, f"key={key}", f"default_proxy.model_name={MODEL}"),
     ):
         wait_until(is_up, seconds=120)
-        at = (f"agl_server.url={url}", f"agl_server.key={KEY}")
+        at = (f"agl_server.url={url}", f"agl_server.key={key}")
         with start(*controller, *at, *limits):
             manager = AglRolloutManager(
                 agl_base_url=url,
-                agl_key=KEY,
+                agl_key=key,
                 model=MODEL,
                 step=0,
                 poll_interval_seconds=0.2,
@@ -120,15 +120,15 @@ def start_manager(world: QuestionWorld, folder: Path, agent: str) -> Iterator[An
             yield manager, asked
 
 
-@pytest.mark.parametrize("agent", ["ReplyAgent", "ToolAgent"])
+@pytest.mark.parametrize(("agent", "key"), [("ReplyAgent", ""), ("ToolAgent", "key-of-the-test")])
 def test_rollouts_have_the_scores_of_the_reward(
-    fifty: QuestionWorld, tmp_path: Path, agent: str
+    fifty: QuestionWorld, tmp_path: Path, agent: str, key: str
 ) -> None:
     import pyarrow.parquet as pq
 
     table = pq.read_table("data/exports/trl/prompt_completion/train.parquet").take(NUMBERS)
     rows = {name: table[name].to_pylist() for name in table.column_names}
-    with start_manager(fifty, tmp_path, agent) as (manager, asked):
+    with start_manager(fifty, tmp_path, agent, key) as (manager, asked):
         rollouts = manager.enqueue_and_wait_until_completed(rows, is_train=True)
     rollouts = sorted(rollouts, key=lambda rollout: rollout.sample_idx_in_step)
     failures = [rollout.error_message for rollout in rollouts if rollout.error_message]
