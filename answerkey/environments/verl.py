@@ -40,9 +40,8 @@ class RunSql(BaseTool):
         """Return the first rows of a query, or the error of SQLite. What it raises, as for a call
         without `sql`, the loop tells the policy."""
         known = agent_data.tools_kwargs[self.name]
-        pool = SharedPool(**known["options"])
         about = known["database_name"], known["now"]
-        text = await asyncio.to_thread(run_sql, pool, parameters["sql"], *about)
+        text = await asyncio.to_thread(run_sql, known["pool"], parameters["sql"], *about)
         return ToolResponse(text=text), 0.0, {}
 
 
@@ -61,11 +60,11 @@ class SqlAgentLoop(ToolAgentLoop):
 
     async def run(self, sampling_params: dict[str, Any], **columns: Any) -> AgentLoopOutput:
         """Play the trajectory of a row."""
-        options = OmegaConf.select(self.config, _OPTIONS) or {}
+        options = dict(OmegaConf.select(self.config, _OPTIONS) or {})
         known = {
+            "pool": SharedPool(**options),
             "database_name": columns["extra_info"]["database_name"],
             "now": columns["extra_info"].get("now"),
-            "options": options and OmegaConf.to_container(options, resolve=True),
         }
         others = columns.pop("tools_kwargs", None) or {}
         tools_kwargs = {**others, RUN_SQL["name"]: known}
