@@ -261,7 +261,7 @@ def count_work(said: str) -> list[int]:
 def work_on(world: World, capfd: pytest.CaptureFixture[str], db_list: list[str] | str) -> list[int]:
     """The work of all stages that have shards, on a choice of databases."""
     world.change("corpora.local.db_list", db_list)
-    world.change("select_questions.targets.min_questions", None)
+    world.change("select_questions.preset", "small")
     capfd.readouterr()
     world.run_to("generate_test_suites")
     return count_work(capfd.readouterr().err)
