@@ -220,6 +220,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["databases", "test_suites"])
 @pytest.mark.parametrize(("make", "options", "words"), BOMBS.values(), ids=BOMBS)
 def test_small_table_that_unpacks_to_more_than_allowed_is_refused(

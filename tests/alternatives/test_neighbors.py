@@ -289,6 +289,7 @@ def list_samples():
     return [(folder / "database" / name / "schema.sql", queries[name][::6]) for name in queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema_file", "queries"), list_samples())
 def test_neighbors_of_the_sample_differ_from_their_gold_query(schema_file, queries):
     with contextlib.closing(open_database(schema_file.read_text(encoding="utf-8"))) as connection:

@@ -110,6 +110,7 @@ def world(here: Path) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_schema_that_needs_an_application_costs_the_queries_that_need_it(world: World) -> None:
     for name, (sql, replaced, _) in NEEDS.items():
         write_database(world.folder / f"corpus/database/{name}/{name}.sqlite", sql, replaced)

@@ -319,6 +319,7 @@ def test_archive_is_fetched_once_and_only_its_members_are_extracted(start, tmp_p
     assert server.count_fetched("spider_data.zip") == 1
 
 
+@pytest.mark.slow
 def test_files_are_fetched_one_by_one_at_the_commit_that_a_branch_is(start, tmp_path):
     world = make_world(tmp_path)
     server = start(world, {"org/files": {"main": COMMIT}})
@@ -362,6 +363,7 @@ def test_what_the_hub_does_not_have_names_the_database(start, tmp_path, kind, ch
     assert list_files(".") == []
 
 
+@pytest.mark.slow
 def test_damaged_archive_or_file_gives_no_database(start, tmp_path):
     world = make_world(tmp_path)
     start(world, is_lying=True)

@@ -47,6 +47,7 @@ def fetch(repo_id=REPO, revision=OLD, path="data/a.bin", limits=LIMITS, **option
     return fetch_file(repo_id, revision, path, limits=limits, **options)
 
 
+@pytest.mark.slow
 def test_file_of_a_cached_commit_is_not_asked_for_again_and_no_other_stands_in(hub, monkeypatch):
     server = hub()
     assert fetch(sha256=hash_bytes(CONTENT)).read_bytes() == CONTENT
@@ -60,6 +61,7 @@ def test_file_of_a_cached_commit_is_not_asked_for_again_and_no_other_stands_in(h
     assert len(server.requests) == asked
 
 
+@pytest.mark.slow
 def test_branch_is_resolved_online_and_commit_is_its_own_answer(hub):
     server = hub()
     assert resolve_revision(REPO, OLD, limits=LIMITS) == OLD

@@ -54,6 +54,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_every_question_of_bird_has_an_answer_and_its_tables(world):
     answers = {
         question["question_id"]: (question["gold_answer"], question["tables_involved"])

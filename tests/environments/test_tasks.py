@@ -50,6 +50,7 @@ def solve(task: Path, app: Path) -> str:
     return (app / "answer.sql").read_bytes().decode()
 
 
+@pytest.mark.slow
 def test_replies_have_the_scores_of_the_reward(
     fifty: QuestionWorld, tasks: list[Path], tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_texts_of_a_corpus_are_never_commands(
     text: str, fifty: QuestionWorld, tmp_path: Path

@@ -177,6 +177,7 @@ def check_reader(read: Callable[[Path], Any], path: Path, content: bytes) -> Non
     assert "dvc repro" not in words or path.name == "manifest.json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JSON_READERS)
 @SETTINGS
 @given(data=st.data())

@@ -152,6 +152,7 @@ def kill_one_that_began(pool: RewardPool, killed: set[int]) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "handler", ["signal.SIG_IGN", pytest.param("wait_for_all", marks=pytest.mark.slow)]
 )
@@ -273,6 +274,7 @@ def test_database_that_is_swapped_gives_a_right_score_or_an_error(ships, swap):
     assert all("ships.sqlite: " in error for error in map(str, found)), found
 
 
+@pytest.mark.slow
 def test_what_is_done_before_a_process_ends_is_done_once_more_at_most(ships, monkeypatch):
     asked: list[int] = []
     do = WorkerProcess.do
@@ -371,6 +373,7 @@ def test_alarm_while_a_worker_starts_leaves_no_process(ships):
     assert done.stdout.splitlines() == ["True 1.0", "none left"], done.stderr
 
 
+@pytest.mark.slow
 def test_interrupt_of_the_caller_ends_what_it_waits_for(ships):
     text = """
         import os, signal, sys, threading
@@ -386,6 +389,7 @@ def test_interrupt_of_the_caller_ends_what_it_waits_for(ships):
     assert done.stdout.split() == ["interrupted", "1.0"], done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_child_process_scores_and_survives(ships, method):
     text = """
@@ -440,6 +444,7 @@ def test_fork_while_threads_score_does_not_lock_the_child(ships):
     assert done.stdout.split() == ["0"] * 10, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sql", "times", "seconds"),
     [
@@ -507,6 +512,7 @@ def test_threads_share_workers(ships):
         assert len(list_workers(pool)) == 2
 
 
+@pytest.mark.slow
 def test_many_scores_leak_nothing(ships):
     completions = [fence(f"SELECT name FROM ship WHERE weight < {n}") for n in range(1000)]
     with RewardPool(workers=1) as pool:
@@ -603,6 +609,7 @@ def test_loop_goes_on_while_scores_come(ships):
 SIZES = {"1 KB": (10, 100, 100), "300 KB": (300, 1000, 12), "10 MB": (20, 500_000, 4)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "width", "jobs"), SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, width, jobs, workers):

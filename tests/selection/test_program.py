@@ -153,6 +153,7 @@ def some_groups() -> st.SearchStrategy[Group]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=75)
 @given(
     supply=st.dictionaries(some_groups(), st.integers(0, 3), max_size=6),
@@ -487,6 +488,7 @@ def rank(candidate: Candidate, crowd: list[Candidate], seed: int) -> float:
     return peers.index(candidate) + (unproved + place / 256**3) / 101
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     kinds=st.lists(

@@ -233,6 +233,7 @@ HUNGRY = (
 )
 
 
+@pytest.mark.slow
 def test_memory_that_the_machine_lacks_leaves_nothing_out(tmp_path):
     """The same query needs 400 MB, which the bound of SQLite's heap allows."""
     project = Project(tmp_path)

@@ -52,6 +52,7 @@ def test_text_without_a_statement_is_none(sql: str) -> None:
     assert trim_statement(sql) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", ["'", '"', "`", "[", "/*", "-", "/", "; ", "'[\"`"])
 def test_time_grows_with_the_length_alone(mark: str) -> None:
     """Quadratic, it would take hours."""

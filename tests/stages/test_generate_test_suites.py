@@ -208,6 +208,7 @@ def list_suites(world: World) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.jsonl"))
 
 
+@pytest.mark.slow
 def test_suites_of_a_large_database_are_the_same_for_any_number_of_workers(
     cut: World, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def is_rejected(folder: Path, record: SuiteRecord, sql: str) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_suite_rejects_what_is_worse_than_gold_and_nothing_else(tmp_path, name):
     world = WORLDS[name]()

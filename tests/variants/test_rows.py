@@ -125,6 +125,7 @@ for recipe in RECIPES:
 """
 
 
+@pytest.mark.slow
 def test_two_processes_make_the_same_bytes(tmp_path: Path) -> None:
     path = make_database(tmp_path / "x.sqlite", LARGE)
     contents = []
