@@ -322,6 +322,20 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "A person or a model judged that the SQL says what the question asks.",
             example="a line of data/verdicts",
         ),
+        Flag(
+            "judged_wrong_sql",
+            Policy.FLAG,
+            "A person or a model judged that the SQL does not say what the question asks, and that "
+            "its answer is right all the same.",
+            example="a line of data/verdicts with `answers`: `same`",
+        ),
+        Flag(
+            "judged_ambiguous",
+            Policy.EXCLUDE,
+            "A person or a model judged that the question may mean two things, of which the SQL is "
+            "one.",
+            example="a line of data/verdicts",
+        ),
     ),
     "The set as a whole": (
         Flag(

@@ -27,7 +27,7 @@ from typing import Any
 
 import aiohttp  # which fsspec[http] brings
 
-from answerkey.base.records import decode_json, encode_json
+from answerkey.base.records import decode_json, encode_json, hash_question
 from answerkey.dataset import INTERIM, Question, read_joined
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.flags import FLAGS, sort_flags
@@ -145,7 +145,7 @@ def parse_verdict(answer: str) -> tuple[str, str]:
 
 def choose_riskiest(interim: Path, count: int) -> list[Question]:
     """So many questions without a verdict, the riskiest first."""
-    judged = {"judged_right", "judged_wrong"}
+    judged = {"judged_right", "judged_wrong", "judged_wrong_sql", "judged_ambiguous"}
     open_questions = [
         question
         for question in read_joined(interim)
@@ -244,7 +244,8 @@ def main() -> None:
     counts = dict.fromkeys([RIGHT, WRONG, "asked before", "no verdict"], 0)
     with options.out.open("ab") as file:
         for question in riskiest:
-            key = question.database_name, question.question_text, question.gold_sql
+            sha256 = hash_question(question.question_text, question.gold_sql)
+            key = question.database_name, sha256
             if key in done:
                 counts["asked before"] += 1
                 continue

@@ -15,10 +15,13 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from answerkey.base.errors import InputError
+
+_SHOWN = 80  # characters of a value that an error shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
     if rule.choose is not None:
         return _check(rule.choose(value), value, key, mistakes)
     if not rule.accepts(value):
-        mistakes.append(f"{key}: expected {rule.words}{or_null}, found {value!r}")
+        mistakes.append(f"{key}: expected {rule.words}{or_null}, found {value!r:.{_SHOWN}}")
         return None
     known = len(mistakes)
     if rule.values is not None:
@@ -143,22 +146,34 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
     return _try(lambda: finish(value), key, mistakes)
 
 
+@cache
+def _list_kinds(section: type) -> dict[str, Any]:
+    """The kinds of the fields that a file may give; `where: str` is no kind, and none of them."""
+    kinds = get_type_hints(section, include_extras=True)
+    return {name: kind for name, kind in kinds.items() if kind is not str}
+
+
 def _check_section(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
     if isinstance(value, kind):
         return value
-    kinds = get_type_hints(kind, include_extras=True)
+    kinds = _list_kinds(kind)
     if not isinstance(value, dict):
-        words = f"{key}: expected {', '.join(kinds)}, found {value!r}"
+        words = f"{key}: expected {', '.join(kinds)}, found {value!r:.{_SHOWN}}"
         mistakes.append(words.removeprefix(": "))
         return None
     known, prefix = len(mistakes), f"{key}." if key else ""
-    for name in value:
-        if name not in kinds:
-            mistakes.append(f"unknown key {prefix}{name}: expected some of {', '.join(kinds)}")
-    for field in fields(kind):
-        is_required = field.default is MISSING and field.default_factory is MISSING
-        if is_required and field.name not in value:
-            mistakes.append(f"no key {prefix}{field.name}: expected it among {', '.join(value)}")
+    if unknown := [f"{prefix}{name}"[:_SHOWN] for name in value if name not in kinds]:
+        expected = f"expected some of {', '.join(kinds)}"
+        mistakes.append(f"unknown key {', '.join(unknown)}: {expected}")
+    missing = [
+        f"{prefix}{field.name}"
+        for field in fields(kind)
+        if field.default is MISSING and field.default_factory is MISSING
+        if field.name not in value
+    ]
+    if missing:
+        given = ", ".join(str(name)[:_SHOWN] for name in value)
+        mistakes.append(f"no key {', '.join(missing)}: expected it among {given}")
     checked = {
         name: _check(of_field, value[name], f"{prefix}{name}", mistakes)
         for name, of_field in kinds.items()

@@ -206,6 +206,16 @@ def hash_value(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
+def hash_question(question_text: str, gold_sql: str) -> str:
+    """sha256 of a question and its query, by which a file names them without a copy.
+
+    >>> hash_question("How many ships?", "SELECT count(*) FROM ship")[:8]
+    '6a7d9f46'
+    """
+    text = f"{question_text}\n{gold_sql}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 # Shards: what a stage records of questions of one database, a file for up to so many of them. A
 # change of one question costs those that share its shard, and one database keeps all cores busy.
 

@@ -27,7 +27,7 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import SCHEMAS
-from answerkey.base.records import list_files, replace_file, write_jsonl
+from answerkey.base.records import hash_question, list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_source_rows
@@ -55,7 +55,6 @@ _WORDS = {
     **dict.fromkeys(("right", "correct", "true", "1", "yes"), RIGHT),
     **dict.fromkeys(("wrong", "incorrect", "false", "0", "no"), WRONG),
 }
-_ABOUT = ("database_name", "question_text", "gold_sql")  # the parts of a Key
 _SHOWN = 5
 _FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
 
@@ -231,13 +230,13 @@ def _import_claims(
             continue
         changes = _list_changes(claim, question)
         word = claim.verdict or (WRONG if changes else RIGHT)
-        key = question["database_name"], question["question_text"], question["gold_sql"]
-        about = dict(zip(_ABOUT, key, strict=True))
+        database, question_text = question["database_name"], question["question_text"]
+        key = database, hash_question(question_text, question["gold_sql"])
         if key in decided:
             done.counts["repeated"] += 1
             continue
         decided.add(key)
-        said = others.get((*key[:2], ""), {}) | others.get(key, {})
+        said = others.get((database, hash_question(question_text, "")), {}) | others.get(key, {})
         against = sorted(name for name in said if said[name] != word)
         reason = claim.reason or f"The list says {word}."
         if against:
@@ -248,6 +247,11 @@ def _import_claims(
             done.corrections.append(_make_correction(question, changes, reason, facts["source"]))
         else:
             done.counts[word] += 1
+            about = {
+                "database_name": database,
+                "question_text": question_text,
+                "gold_sql": question["gold_sql"],
+            }
             done.verdicts.append(about | {"verdict": word, "reason": reason} | facts)
     return done
 
@@ -279,8 +283,8 @@ def _make_correction(
 
 
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
-    """The word of all other files of verdicts and corrections, by key and name of the file; the key
-    of a correction may lack the query."""
+    """The word of all other files of verdicts and corrections, by key and name of the file; that of
+    a correction which names no query is of the question and an empty one."""
     said: dict[Key, dict[str, str]] = defaultdict(dict)
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
@@ -288,7 +292,8 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     for path in list_files(CORRECTIONS_DIR, "*.yaml"):
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
-            said[database, correction.question, correction.gold_sql or ""][path.stem] = WRONG
+            sha256 = hash_question(correction.question, correction.gold_sql or "")
+            said[database, sha256][path.stem] = WRONG
     return said
 
 

@@ -24,21 +24,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
-from answerkey.base.records import Finding, encode_findings, read_json
+from answerkey.base.records import Finding, encode_findings, hash_question, read_json
 from answerkey.dataset import Question
-from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, choose_verdicts
+from answerkey.risk.verdicts import OTHER, SAME, Key, Verdict, choose_verdicts
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
 
 AGREEMENT = "models_agree_otherwise"
 READING = "reading"  # the code of a sign that is no flag: another reading, which answers otherwise
-SAME, OTHER = "same", "other"
 # Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with
 # others, what models make of it, and what its suite shows (how much an answer proves, and that a
 # text may be read in two ways, is no fault of the query).
@@ -47,6 +47,8 @@ NO_SIGNS = frozenset(
         "answer_risk",
         "judged_wrong",
         "judged_right",
+        "judged_wrong_sql",
+        "judged_ambiguous",
         "duplicate_question",
         "near_duplicate_question",
         "paraphrase_of",
@@ -310,7 +312,6 @@ def _read_count(entry: dict[str, Any]) -> Count:
     return Count(entry["questions"], entry["wrong"])
 
 
-_RISKS = {RIGHT: 0.0, WRONG: 1.0}
 # A hard query of a corpus with much wrong gold has a high risk whatever it says. It is flagged only
 # if its own signs take away half of what is right.
 _MIN_STRENGTH = 0.5
@@ -338,11 +339,7 @@ class Assessment:
     def assess(self, question: Question) -> Question:
         """Return the question with its risk, and with the flag that follows from it. One without an
         answer has no flags, and so no risk."""
-        key = question.database_name, question.question_text, question.gold_sql
-        self._databases.add(question.database_name)
-        verdict = self._by_key.get(key)
-        if verdict is not None:
-            self._asked.add(key)
+        verdict = self._find_verdict(question)
         if question.answer_type is None:
             return question
         signs = list_signs(question.flags, question.repairs or ())
@@ -350,8 +347,7 @@ class Assessment:
         of_sql = self._risks.estimate_sql(*known)
         repairs = _rank_repairs(question, of_sql)
         if verdict is not None:
-            risk = _RISKS[verdict.verdict]
-            risks, findings = (risk, risk), [verdict.finding]
+            risks, findings = verdict.risks, [verdict.finding]
         else:
             of_answer = self._risks.estimate_answer(*known)
             risks, findings = (of_answer.risk, of_sql.risk), self._decide(of_answer)
@@ -359,6 +355,26 @@ class Assessment:
         return question._replace(
             answer_risk=risks[0], sql_risk=risks[1], flags=flags, repairs=repairs
         )
+
+    def _find_verdict(self, question: Question) -> Verdict | None:
+        """The verdict about a question. One about what a correction replaced holds no more, and is
+        not void: it may be why there is a correction.
+
+        A file of verdicts names the database as it is called here or, as corrections do, in its
+        corpus.
+        """
+        here, original = question.database_name, {}
+        if (correction := question.source.get("correction")) is not None:
+            original = correction.get("original", {})
+        databases = here, question.source.get("db_id", here)
+        sha256 = hash_question(question.question_text, question.gold_sql)
+        sha256_before = hash_question(
+            original.get("question_text", question.question_text),
+            original.get("gold_sql", question.gold_sql),
+        )
+        self._databases.update(databases)
+        self._asked.update(self._by_key.keys() & product(databases, (sha256, sha256_before)))
+        return next(filter(None, (self._by_key.get((name, sha256)) for name in databases)), None)
 
     def _decide(self, of_answer: Risk) -> list[Finding]:
         strongest = max((each.strength for each in of_answer.signs if each.decides), default=0)

@@ -6,6 +6,9 @@
      "gold_sql": "SELECT count(*) FROM ship", "verdict": "right",
      "reason": "Every ship has one row.", "source": "person:kim", "date": "2026-03-01"}
 
+A file that must not copy a corpus has `file` and `index`, where the question stands there, and
+`sha256`, by `hash_question`, in place of text and SQL.
+
 Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
 about one query, that of a person goes before that of a model (`source` begins with `model:`), then
 the later date, then the later line of the later file.
@@ -13,46 +16,115 @@ the later date, then the later line of the later file.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
-from datetime import date
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
-from answerkey.base.errors import InputError
-from answerkey.base.records import Finding, list_files, read_lines
+from answerkey.base.kinds import From0, check_value, listing, one_of, text
+from answerkey.base.records import Finding, hash_question, list_files, read_lines
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
-RIGHT, WRONG = "right", "wrong"
-_MAY_BE_BLANK = ("question_text", "gold_sql", "reason")
+VERDICT_WORDS = RIGHT, WRONG, AMBIGUOUS = "right", "wrong", "ambiguous"
+SAME, OTHER = "same", "other"  # what another query answers, beside gold
+KINDS = (
+    "repeated_things",
+    "label_for_key",
+    "missing_distinct",
+    "column",
+    "condition",
+    "literal",
+    "text_as_number",
+    "plural_superlative",
+    "zero_dropped",
+    "null",
+    "join",
+    "aggregate",
+    "order",
+    "two_parts",
+    "other",
+)
+_QUOTED, _HASHED = ("question_text", "gold_sql"), ("file", "index", "sha256")
+_OF_FAULT = ("sql", "answers", "kind")
+_EVIDENCE = ("reason", "source", "date", *_OF_FAULT, "readings")
 
-Key = tuple[str, str, str]  # database_name, question_text, gold_sql
+Key = tuple[str, str]  # database_name, sha256 of text and gold SQL
+
+Words = Annotated[str, text("text", pattern=r"\S")]
+Blank = Annotated[str, text("text", pattern="")]
+Word = Annotated[str, one_of(VERDICT_WORDS)]
+Sha256 = Annotated[str, text("64 hex digits, in small letters", pattern=r"^[0-9a-f]{64}$")]
 
 
-class Verdict(NamedTuple):
-    """A verdict; `where` is its file and line."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """A verdict about the question of this text and gold SQL, or of their sha256.
 
-    where: str
-    corpus: str
-    database_name: str
-    question_text: str
-    gold_sql: str
-    verdict: str
-    reason: str
-    source: str
-    date: str
+    file, index: where the question stands in its corpus.
+    sql: what is asked, if gold is wrong; if the question is ambiguous, the reading that gold does
+        not take.
+    answers: whether `sql` answered as gold did, when it was judged.
+    kind: the kind of fault.
+    readings: the verdict of each reading, if the question was read several times.
+    where: its file and line.
+    """
+
+    corpus: Words
+    database_name: Words
+    verdict: Word
+    reason: Blank
+    source: Words
+    date: Words
+    question_text: Blank | None = None
+    gold_sql: Blank | None = None
+    file: Words | None = None
+    index: From0 | None = None
+    sha256: Sha256 | None = None
+    sql: Words | None = None
+    answers: Annotated[str, one_of((SAME, OTHER))] | None = None
+    kind: Annotated[str, one_of(KINDS)] | None = None
+    readings: Annotated[list[str], listing("a list of verdicts", Word, least=1)] | None = None
+    where: str = ""
+
+    def __post_init__(self) -> None:
+        given = tuple(name for name in (*_QUOTED, *_HASHED) if getattr(self, name) is not None)
+        if given not in (_QUOTED, _HASHED):
+            expected = "question_text and gold_sql, or file, index and sha256"
+            raise ValueError(f"expected {expected}, found {', '.join(given) or 'none of them'}")
+        try:
+            datetime.date.fromisoformat(self.date)
+        except ValueError:
+            expected = "a day such as 2026-03-01"
+            raise ValueError(f"date: expected {expected}, found {self.date!r}") from None
+        for name in _OF_FAULT if self.verdict == RIGHT else ():
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}: expected none beside the verdict {RIGHT}")
 
     @property
     def key(self) -> Key:
-        return self.database_name, self.question_text, self.gold_sql
+        sha256 = self.sha256 or hash_question(self.question_text or "", self.gold_sql or "")
+        return self.database_name, sha256
+
+    @property
+    def risks(self) -> tuple[float, float]:
+        """The answer_risk and the sql_risk of the question. Of two readings, either is meant."""
+        risk = _RISKS[self.verdict]
+        return 0.0 if self.answers == SAME else risk, risk
 
     @property
     def finding(self) -> Finding:
-        evidence = {"reason": self.reason, "source": self.source, "date": self.date}
-        return Finding("judged_right" if self.verdict == RIGHT else "judged_wrong", evidence)
+        evidence = {name: getattr(self, name) for name in _EVIDENCE}
+        given = {name: value for name, value in evidence.items() if value is not None}
+        if self.verdict == RIGHT:
+            return Finding("judged_right", given)
+        if self.verdict == AMBIGUOUS:
+            return Finding("judged_ambiguous", given)
+        return Finding("judged_wrong_sql" if self.answers == SAME else "judged_wrong", given)
 
 
-FIELDS = Verdict._fields[1:]
+_RISKS = {RIGHT: 0.0, WRONG: 1.0, AMBIGUOUS: 0.5}
 
 
 def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
@@ -72,20 +144,8 @@ def read_verdict_file(path: Path) -> list[Verdict]:
 
 
 def _parse(where: str, record: dict[str, Any]) -> Verdict:
-    if record.keys() != set(FIELDS):
-        raise InputError(f"{where}: expected {', '.join(FIELDS)}, found {', '.join(record)}")
-    for name, value in record.items():
-        if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_BLANK):
-            raise InputError(f"{where}: {name} is {value!r:.80}, expected text")
-    verdict = Verdict(where, **record)
-    if verdict.verdict not in (RIGHT, WRONG):
-        raise InputError(f"{where}: verdict is {verdict.verdict!r}, expected {RIGHT} or {WRONG}")
-    try:
-        date.fromisoformat(verdict.date)
-    except ValueError:
-        expected = "a day such as 2026-03-01"
-        raise InputError(f"{where}: date is {verdict.date!r}, expected {expected}") from None
-    return verdict
+    verdict: Verdict = check_value(Verdict, record, where=where)
+    return replace(verdict, where=where)
 
 
 def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:

@@ -12,6 +12,8 @@ from answerkey.flags import DIALECT_DIFFERS, FLAGS, sort_flags
 from answerkey.sections.select_questions import TIE_FLAGS
 from answerkey.sqlite.answers import has_choice
 
+SETTLED = ("judged_right", "judged_wrong_sql")  # somebody judged that the answer is right
+
 
 def read_policies(values: Mapping[str, Policy]) -> dict[str, Policy]:
     """Return the policy of each flag: that of params, or its default."""
@@ -25,17 +27,17 @@ def find_exclusion(
 
     A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
     they are, row_order_dependent does not: all copies of the database gave accepted answers. A
-    doubt about gold that was judged right excludes nothing.
+    doubt about gold excludes nothing if somebody judged that it, or what it answers, is right.
     """
     are_accepted = has_accepted_rows and accepts_ties(flags, policies)
-    is_judged_right = policies["judged_right"] is not Policy.OFF and any(
-        flag["code"] == "judged_right" for flag in flags
+    is_settled = any(
+        flag["code"] in SETTLED and policies[flag["code"]] is not Policy.OFF for flag in flags
     )
     for flag in sort_flags(flags):
         code = flag["code"]
         if are_accepted and code == "row_order_dependent":
             continue
-        if is_judged_right and FLAGS[code].doubts_gold:
+        if is_settled and FLAGS[code].doubts_gold:
             continue
         if policies[code] is Policy.EXCLUDE or (
             policies[code] is Policy.ACCEPT_TIES and not are_accepted

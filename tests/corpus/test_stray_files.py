@@ -12,11 +12,12 @@ from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import parse_corpora, read_source_questions
 from answerkey.corpus.databases import read_descriptions
 from answerkey.evaluation.samples import read_rollouts
-from answerkey.risk.verdicts import FIELDS, read_verdicts
+from answerkey.risk.verdicts import read_verdicts
 from answerkey.sections.corpora import Download
 
 HIDDEN = ("._{}", ".#{}", ".{}.swp", "{}~", "#{}#")
-VERDICT = dict.fromkeys(FIELDS, "x") | {"verdict": "right", "date": "2026-03-01"}
+_WORDS = ("corpus", "database_name", "question_text", "gold_sql", "reason", "source")
+VERDICT = dict.fromkeys(_WORDS, "x") | {"verdict": "right", "date": "2026-03-01"}
 ROLLOUT = {"question_id": "a_eval_000", "prediction": "SELECT 1"}
 
 

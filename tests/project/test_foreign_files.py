@@ -28,7 +28,7 @@ from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import read_journal
 from answerkey.exports.prompts import read_links
 from answerkey.risk.risks import read_risks
-from answerkey.risk.verdicts import FIELDS, read_verdicts
+from answerkey.risk.verdicts import Verdict, read_verdicts
 from answerkey.scoring.rules import RULES, read_rule
 from answerkey.sections.corpora import Download
 from answerkey.shards.runs import ShardDirectory
@@ -109,7 +109,7 @@ JSON_READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
     "links.json": (read_links, ("a",)),
     "flag_precision.json": (read_risks, ("questions", "wrong", "hardness", "flags", "kinds")),
     "manifest.json": (read_manifest, ("databases", "unreadable")),
-    "verdicts.jsonl": (lambda path: read_verdicts(path.parent), FIELDS),
+    "verdicts.jsonl": (lambda path: read_verdicts(path.parent), tuple(Verdict.__annotations__)),
     "rollouts.jsonl": (lambda path: read_rollouts(path.parent), SAMPLES),
     "predictions.jsonl": (read_scored, SAMPLES),
     "predictions.json": (read_scored, ("0", "1")),

@@ -297,6 +297,25 @@ def test_verdict_about_other_gold_is_void_and_said_so():
     ]
 
 
+@pytest.mark.parametrize("field", ["question_text", "gold_sql"])
+def test_verdict_about_what_a_correction_replaced_is_not_void(field):
+    source = {"corpus": "x", "correction": {"original": {field: "as it was"}}}
+    about = {"question_text": "How many?", "gold_sql": "SELECT 1"} | {field: "as it was"}
+    found, lines = assess(ask(source=source, flags=[CROSS_FLAG]), judge("wrong", **about))
+    assert (found.answer_risk, codes(found)) == (0.813, ["cross_join", "answer_risk"])
+    assert lines[1:] == ["1 verdict, 0 verdicts of other databases"]
+
+
+def test_verdict_names_a_database_as_its_corpus_or_the_dataset_does():
+    here = ask(database_name="fleet_ships", source={"corpus": "x", "db_id": "ships"})
+    for name in ("ships", "fleet_ships"):
+        found, lines = assess(here, judge("right", database_name=name))
+        assert (codes(found), lines[1:]) == (
+            ["judged_right"],
+            ["1 verdict, 0 verdicts of other databases"],
+        )
+
+
 def test_verdict_about_a_database_that_is_not_here_is_not_void():
     _, lines = assess(ask(), judge("right", database_name="planes"))
     assert lines[1:] == ["0 verdicts, 1 verdict of other databases"]

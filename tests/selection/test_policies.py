@@ -129,12 +129,13 @@ DOUBTS = ("cross_join", "order_without_effect", "projection_mismatch", "answer_r
 FACTS = ("tie_at_limit", "empty_answer", "boolean_answer", "latent_ambiguity", "conflicting_gold")
 
 
-def test_doubt_about_gold_that_was_judged_right_excludes_nothing():
+@pytest.mark.parametrize("judged", ["judged_right", "judged_wrong_sql"])
+def test_doubt_about_an_answer_that_was_judged_right_excludes_nothing(judged):
     values = ALL_FLAGGED | dict.fromkeys((*DOUBTS, *FACTS), "exclude")
     for policy in ("flag", "off"):
-        policies = read_policies(values | {"judged_right": policy})
+        policies = read_policies(values | {judged: policy})
         for code in (*DOUBTS, *FACTS):
-            found = find_exclusion([flag("judged_right"), flag(code)], policies)
+            found = find_exclusion([flag(judged), flag(code)], policies)
             is_lifted = policy == "flag" and code in DOUBTS
             assert (found and found[0]) == (None if is_lifted else code)
 
