@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from answerkey.alternatives.shown import show_lacking_rows
+from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.alternatives.trees import Change
 from answerkey.base.records import Finding
 from answerkey.sqlite.answers import Order
@@ -47,8 +47,8 @@ class Repair(TypedDict):
 
     rule: the reading, or the flag, that wrote it.
     answers: whether its rows are gold's, as the question is scored.
-    gold_rows, repair_rows: the first rows that the other side lacks, there if it answers otherwise;
-        none of either, if both have the same rows in another order.
+    gold_rows, repair_rows, difference: the first rows that the other side lacks, and how many there
+        are, as `show_difference` has them; there if it answers otherwise.
     """
 
     rule: str
@@ -56,6 +56,7 @@ class Repair(TypedDict):
     answers: Literal["same", "other"]
     gold_rows: NotRequired[list[list[Value]]]
     repair_rows: NotRequired[list[list[Value]]]
+    difference: NotRequired[Difference]
 
 
 class Gold(NamedTuple):
@@ -75,12 +76,14 @@ def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | Non
         return None
     if are_same(gold.rows, rows, ordered=gold.order, accepted_rows=gold.accepted_rows):
         return {"rule": rule, "sql": sql, "answers": "same"}
+    gold_rows, repair_rows, difference = show_difference(gold.rows, rows, order=gold.order)
     return {
         "rule": rule,
         "sql": sql,
         "answers": "other",
-        "gold_rows": show_lacking_rows(gold.rows, rows),
-        "repair_rows": show_lacking_rows(rows, gold.rows),
+        "gold_rows": gold_rows,
+        "repair_rows": repair_rows,
+        "difference": difference,
     }
 
 

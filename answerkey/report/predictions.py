@@ -28,7 +28,7 @@ _FILTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 class Cell(TypedDict):
-    """A value of a row: its text, and whether it is a number or NULL, which look otherwise."""
+    """A value of a row: its text, and its kind: text, numeric or null, which look otherwise."""
 
     kind: str
     text: str
@@ -121,7 +121,7 @@ def _show_cell(value: Any) -> Cell:
     if value is None:
         return {"kind": "null", "text": "NULL"}
     if isinstance(value, str):
-        return {"kind": "", "text": _cut(value)}
+        return {"kind": "text", "text": _cut(value)}
     return {"kind": "numeric", "text": json.dumps(value)}
 
 

@@ -23,18 +23,31 @@ from answerkey.dataset import (
     Source,
     read_classified,
 )
-from answerkey.report.repairs import SENTENCES, find_doubts, tell_difference
+from answerkey.report.repairs import (
+    SENTENCES,
+    count_shown,
+    describe_difference,
+    find_doubts,
+    tell_difference,
+    tell_times,
+)
 from answerkey.report.shown_sql import show_sql
 from answerkey.sqlite.clock import tell_clock
 from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
+    from answerkey.alternatives.shown import Difference, Rows
     from answerkey.suites.records import SuiteRecord
 
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
 _LATENT = "latent_ambiguity"
-_UNSAID = ("repair", "answers", "kind")  # of a flag's evidence: what its repair shows, and a code
+_UNSAID = (
+    "repair",
+    "answers",
+    "kind",
+    "difference",
+)  # of a flag's evidence: what its repair shows, and a code
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
@@ -44,6 +57,12 @@ class ShownAnswer(TypedDict):
 
     rows: list[list[Any]]
     count: int
+
+
+class ShownRows(ShownAnswer):
+    """Rows of one of two answers, and how often each stands in both, in words, if that tells."""
+
+    times: list[str]
 
 
 class OtherQuery(TypedDict):
@@ -66,13 +85,15 @@ class Beside(TypedDict):
 
     doubts: codes of flags or readings, of which `meanings` has sentences.
     difference: whether the answers differ, in a sentence.
-    rows: those of gold that the query lacks, and those of the query that gold lacks.
+    title: what the rows of each side are.
+    rows: those of gold, and those of the query; empty if both have the same answer.
     """
 
     doubts: list[str]
     shown: list[str]
     difference: str
-    rows: list[ShownAnswer]
+    title: str
+    rows: list[ShownRows]
 
 
 class ShownRepair(Beside):
@@ -329,27 +350,62 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
     one of them may be taken as a correction."""
     for repair in record.get("repairs") or ():
         if len(repair["sql"]) <= most:
-            sides = (repair.get(f"{side}_rows", []) for side in ("gold", "repair"))
             yield {
                 "doubts": find_doubts(repair["rule"], record["flags"]),
                 "sql": repair["sql"],
                 "shown": show_sql(repair["sql"]),
                 "difference": tell_difference(repair),
-                "rows": [show_answer(rows, max_characters=most) for rows in sides],
+                **_show_sides(
+                    repair.get("difference"),
+                    repair.get("gold_rows"),
+                    repair.get("repair_rows"),
+                    most=most,
+                ),
             }
+
+
+class _Sides(TypedDict):
+    title: str
+    rows: list[ShownRows]
+
+
+_TITLES = {
+    "order": "Rows from the first that stands elsewhere",
+    "repeats": "Rows that the other has less often",
+    "rows": "Rows that the other lacks",
+}
+
+
+def _show_sides(
+    difference: Difference | None, gold: Rows | None, other: Rows | None, *, most: int
+) -> _Sides:
+    if difference is None:
+        return {"title": "", "rows": []}
+    rows: list[ShownRows] = [
+        {
+            **show_answer(side, max_characters=most),
+            "count": count_shown(difference, side_index),
+            "times": tell_times(difference, side_index),
+        }
+        for side_index, side in enumerate((gold, other))
+    ]
+    return {"title": _TITLES[difference["differs"]], "rows": rows}
 
 
 def _find_latent(record: Record, *, most: int) -> Beside | None:
     evidence = {flag["code"]: flag["evidence"] for flag in record["flags"]}.get(_LATENT)
     if evidence is None or len(evidence["sql"]) > most:
         return None
-    does = "fails" if evidence["reading_rows"] is None else "answers otherwise"
-    sides = (evidence["gold_rows"], evidence["reading_rows"] or [])
+    difference = evidence["difference"]
+    does = "fails" if difference is None else "answers otherwise"
+    how = [describe_difference(difference)] if difference else []
     return {
         "doubts": [evidence["reading"]],
         "shown": show_sql(evidence["sql"]),
-        "difference": f"On a database of the test suite it {does}, and here it does not.",
-        "rows": [show_answer(rows, max_characters=most) for rows in sides],
+        "difference": " ".join(
+            [f"On a database of the test suite it {does}, and here it does not.", *how]
+        ),
+        **_show_sides(difference, evidence["gold_rows"], evidence["reading_rows"], most=most),
     }
 
 

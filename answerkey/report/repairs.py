@@ -17,6 +17,7 @@ from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
+    from answerkey.alternatives.shown import Difference
 
 Record = dict[str, Any]
 
@@ -41,12 +42,55 @@ def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
 
 
 def tell_difference(repair: Repair) -> str:
-    """Whether a repair answers otherwise, in a sentence."""
+    """Whether a repair answers otherwise, in a sentence, and how."""
     if repair["answers"] == "same":
         return "Both give the same answer here: gold SQL is in doubt, and not the answer."
-    if not repair["gold_rows"] and not repair["repair_rows"]:
-        return "The answers differ: the same rows, in another order."
-    return "The answers differ."
+    return describe_difference(repair["difference"])
+
+
+def describe_difference(difference: Difference) -> str:
+    """
+    >>> order = {"differs": "order", "counts": [9, 9], "lacking": [0, 0], "from_row": 4}
+    >>> describe_difference(order)
+    'The answers differ: the same 9 rows, in another order from row 4 on.'
+    >>> describe_difference({"differs": "repeats", "counts": [9, 1], "lacking": [1, 0]})
+    'The answers differ in how often rows stand: gold has 9 rows, the other 1.'
+    >>> describe_difference({"differs": "rows", "counts": [9, 1], "lacking": [9, 1]})
+    'The answers differ: gold has 9 rows, the other 1; in gold alone 9, in the other 1.'
+    """
+    counts, lacking = difference["counts"], difference["lacking"]
+    rows = f"gold has {spell_count(counts[0], 'row', ',')}, the other {counts[1]:,}"
+    match difference["differs"]:
+        case "order":
+            same = spell_count(counts[0], "row", ",")
+            place = f"{difference['from_row']:,}"
+            return f"The answers differ: the same {same}, in another order from row {place} on."
+        case "repeats":
+            return f"The answers differ in how often rows stand: {rows}."
+        case "rows" if counts == [1, 1]:
+            return "The answers differ."
+        case "rows":
+            alone = f"in gold alone {lacking[0]:,}, in the other {lacking[1]:,}"
+            return f"The answers differ: {rows}; {alone}."
+
+
+def tell_times(difference: Difference, side: int) -> list[str]:
+    """How often each row that is shown of a side stands in both answers; none if each stands in one
+    of them, once.
+
+    >>> tell_times({"differs": "repeats", "counts": [3, 1], "lacking": [1, 0],
+    ...     "times": [[[3, 1]], []]}, 0)
+    ['3 in gold, 1 in the other']
+    """
+    pairs = difference["times"][side] if "times" in difference else []
+    return [f"{gold:,} in gold, {other:,} in the other" for gold, other in pairs]
+
+
+def count_shown(difference: Difference, side: int) -> int:
+    """Of how many rows of a side the first are shown."""
+    if difference["differs"] == "order":
+        return difference["counts"][side] - difference["from_row"] + 1
+    return difference["lacking"][side]
 
 
 def read_repairs(path: Path, *, by_sql: bool, limit: int | None) -> list[Record]:
@@ -87,9 +131,22 @@ def _show_repair(repair: Repair, flags: Sequence[Mapping[str, Any]]) -> Iterator
     yield _show("repair", repair["sql"])
     yield _show("reason", f"{tell_doubts(repair['rule'], flags)} ({', '.join(codes)})")
     yield _show("answers", tell_difference(repair))
-    for name in ("gold_rows", "repair_rows"):
-        if rows := repair.get(name):
-            yield _show(f"only {name.removesuffix('_rows')}", json.dumps(rows, ensure_ascii=False))
+    if repair["answers"] == "other":
+        yield from _show_difference(repair)
+
+
+def _show_difference(repair: Repair) -> Iterator[str]:
+    """The rows of each side as JSON, which tells text from numbers, a line a row."""
+    difference = repair["difference"]
+    for side, rows in enumerate((repair["gold_rows"], repair["repair_rows"])):
+        owner = ("gold", "repair")[side]
+        name = f"{owner} rows" if difference["differs"] == "order" else f"only {owner}"
+        times = tell_times(difference, side)
+        for row_index, row in enumerate(rows):
+            told = f": {times[row_index]}" if times else ""
+            yield _show("" if row_index else name, json.dumps(row, ensure_ascii=False) + told)
+        if left := count_shown(difference, side) - len(rows):
+            yield _show("", f"and {spell_count(left, 'more row', ',')}")
 
 
 def _show(name: str, text: str) -> str:

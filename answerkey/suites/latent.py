@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from answerkey.alternatives.shown import show_rows
+from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.alternatives.trees import Change
+from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import Row, Value
 
 
 class LatentAmbiguity(TypedDict):
-    """A reading of a question that differs from gold on a variant, with rows of both there.
+    """A reading of a question that differs from gold on a variant, with rows of both there, as
+    `show_difference` has them.
 
-    reading_rows: None if the reading fails.
+    reading_rows, difference: None if the reading fails.
     """
 
     reading: str
     sql: str
     gold_rows: list[list[Value]]
     reading_rows: list[list[Value]] | None
+    difference: Difference | None
 
 
-def show_latent(reading: Change, rows: list[Row], others: list[Row] | None) -> LatentAmbiguity:
+def show_latent(
+    reading: Change, rows: list[Row], others: list[Row] | None, *, order: Order
+) -> LatentAmbiguity:
     """Describe a reading whose rows on a variant are not those of gold."""
+    gold_rows, reading_rows, difference = show_difference(rows, others or [], order=order)
     return {
         "reading": reading.name,
         "sql": reading.sql,
-        "gold_rows": show_rows(rows, others),
-        "reading_rows": None if others is None else show_rows(others, rows),
+        "gold_rows": gold_rows,
+        "reading_rows": None if others is None else reading_rows,
+        "difference": None if others is None else difference,
     }

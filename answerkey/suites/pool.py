@@ -345,7 +345,7 @@ class _Pool:
             )
             if other is not None:
                 rows, others = variant.read_rows(query.sql), variant.find_rows(other.sql)
-                trial.latent = trial.latent or show_latent(other, rows, others)
+                trial.latent = trial.latent or show_latent(other, rows, others, order=order)
                 trial.refused.add(NoSuite.OTHER_READING)
                 continue
             if id(query) not in kills:

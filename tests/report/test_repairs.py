@@ -21,7 +21,13 @@ GROUPED = {
     "sql": "SELECT name, count(*) FROM ship GROUP BY id",
     "answers": "other",
     "gold_rows": [["Sun", 2]],
-    "repair_rows": [["Sun", 1], ["Sun", 1]],
+    "repair_rows": [["Sun", 1], ["5", None]],
+    "difference": {
+        "differs": "rows",
+        "counts": [1, 7],
+        "lacking": [1, 5],
+        "times": [[[1, 0]], [[0, 2], [0, 1]]],
+    },
 }
 ANY_CASE = {"rule": "any_case", "sql": "SELECT 2", "answers": "same"}
 TOGETHER = {**GROUPED, "rule": "grouped_by_key+any_case"}
@@ -29,8 +35,9 @@ REORDERED = {
     "rule": "direction_mismatch",
     "sql": "SELECT 3",
     "answers": "other",
-    "gold_rows": [],
-    "repair_rows": [],
+    "gold_rows": [["Sun", 2], ["Tern", 2]],
+    "repair_rows": [["Tern", 2], ["Sun", 2]],
+    "difference": {"differs": "order", "counts": [5, 5], "lacking": [0, 0], "from_row": 4},
 }
 FLAGS = [
     {
@@ -96,9 +103,12 @@ def test_list_says_what_differs_and_why(capsys: pytest.CaptureFixture[str]) -> N
         "  repair      SELECT name, count(*) FROM ship GROUP BY id\n"
         "  reason      Rows are grouped by a column that different things share, such as a name."
         " (group_by_non_key, grouped_by_key)\n"
-        "  answers     The answers differ.\n"
-        '  only gold   [["Sun", 2]]\n'
-        '  only repair [["Sun", 1], ["Sun", 1]]\n'
+        "  answers     The answers differ: gold has 1 row, the other 7; in gold alone 1, in the"
+        " other 5.\n"
+        '  only gold   ["Sun", 2]: 1 in gold, 0 in the other\n'
+        '  only repair ["Sun", 1]: 0 in gold, 2 in the other\n'
+        '              ["5", null]: 0 in gold, 1 in the other\n'
+        "              and 3 more rows\n"
         "  1 more repair: answerkey explain b\n"
         "\n"
         "a: answer_risk 0.20, sql_risk 0.90\n"
@@ -114,7 +124,9 @@ def test_list_says_what_differs_and_why(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.usefixtures("listed")
 def test_other_order_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repairs"]) == 0
-    assert "The answers differ: the same rows, in another order." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "The answers differ: the same 5 rows, in another order from row 4 on.\n" in said
+    assert '  gold rows   ["Sun", 2]\n              ["Tern", 2]\n  repair rows ["Tern"' in said
 
 
 @pytest.mark.usefixtures("listed")

@@ -36,6 +36,7 @@ REPAIRS = [
         "answers": "other",
         "gold_rows": [[96]],
         "repair_rows": [[HTML]],
+        "difference": {"differs": "rows", "counts": [1, 6], "lacking": [1, 6]},
     },
     {"rule": "without_null", "sql": "SELECT 96", "answers": "same"},
 ]
@@ -148,11 +149,14 @@ def test_repair_stands_beside_gold_and_the_others_behind_a_fold(review):
     assert SECOND in review.shown
     words = review.page.locator(".review-question .doubt").inner_text().split("\n")
     assert words[0] == "Another reading of the question"
-    assert "The answers differ." in review.shown
+    assert "The answers differ: gold has 1 row, the other 6;" in review.shown
     sides = review.page.locator(".review-question .doubt .pair > div").all_inner_texts()
     assert [re.split(r"\n+", side) for side in sides] == [
         ["Gold SQL", "SELECT pages", "FROM book", "WHERE title = 'Ice'", LACKS, "96"],
-        ["SQL of the reading", "SELECT pages", "FROM book", "WHERE title LIKE 'Ice'", LACKS, HTML],
+        [
+            *("SQL of the reading", "SELECT pages", "FROM book", "WHERE title LIKE 'Ice'"),
+            *(LACKS, HTML, "The first 1 of 6 rows."),
+        ],
     ]
     fold = review.page.locator(".review-question .fold").first
     assert fold.inner_text() == "1 more repair"

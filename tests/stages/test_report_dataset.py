@@ -162,19 +162,22 @@ def test_row_holds_the_repairs_that_the_page_need_not_cut():
         "answers": "other",
     }
     flag = {"code": "zero_count_dropped", "evidence": evidence}
-    rows = {"gold_rows": [], "repair_rows": [["Sun", 0]]}
+    differs = {"differs": "rows", "counts": [4, 9], "lacking": [0, 5]}
+    rows = {"gold_rows": [], "repair_rows": [["Sun", 0]], "difference": differs}
     repair = {"rule": "with_zero_counts", "sql": "SELECT 0", "answers": "other"} | rows
     long = {"rule": "any_case", "sql": "SELECT " + "b" * 60, "answers": "same"}
     row = show({"flags": [flag], "repairs": [repair, long]})
     (shown,) = row["repairs"]
     assert shown["doubts"] == ["zero_count_dropped"]
-    assert (shown["sql"], shown["difference"]) == ("SELECT 0", "The answers differ.")
-    assert [side["count"] for side in shown["rows"]] == [0, 1]
+    words = "The answers differ: gold has 4 rows, the other 9; in gold alone 0, in the other 5."
+    assert (shown["sql"], shown["difference"]) == ("SELECT 0", words)
+    assert [side["count"] for side in shown["rows"]] == [0, 5]
     assert row["findings"] == [("zero_count_dropped", [["asked", "ships"]])]
 
 
 def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evidence():
-    rows = {"gold_rows": [["Sun"]], "reading_rows": [["Sun"], ["Tern"]]}
+    differs = {"differs": "repeats", "counts": [2, 1], "lacking": [1, 0], "times": [[[2, 1]], []]}
+    rows = {"gold_rows": [["Sun"]], "reading_rows": [], "difference": differs}
     latent = {"reading": "any_case", "sql": "SELECT name", **rows}
     flags = [{"code": "latent_ambiguity", "evidence": latent}]
     row = show({"flags": flags})
@@ -183,8 +186,12 @@ def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evi
         ["any_case"],
         ["kSELECT", "  name"],
     )
-    assert [side["count"] for side in row["latent"]["rows"]] == [1, 2]
-    latent |= {"sql": "SELECT " + "b" * 60, "reading_rows": None}
+    assert [side["times"] for side in row["latent"]["rows"]] == [["2 in gold, 1 in the other"], []]
+    assert row["latent"]["difference"].endswith("gold has 2 rows, the other 1.")
+    latent |= {"reading_rows": None, "difference": None}
+    row = show({"flags": flags})
+    assert (row["latent"]["rows"], "it fails" in row["latent"]["difference"]) == ([], True)
+    latent |= {"sql": "SELECT " + "b" * 60}
     row = show({"flags": flags})
     assert row["latent"] is None
     assert [name for name, _ in row["findings"][0][1]] == [

@@ -23,24 +23,22 @@ function showDoubt(repair) {
 // A flag doubts gold; a reading alone says that the question may mean something else.
 const isFlagged = (row, { doubts }) => doubts.some((code) => codesOf(row).includes(code));
 
-// One of the two queries, and its rows that the other lacks, if any row differs.
-function showSide(title, shown, rows, isTold) {
-  const side = make("div", {}, make("h3", {}, title), showSql(shown));
-  if (isTold) {
-    side.append(make("h3", {}, "Rows that the other lacks"));
-    side.append(...showAnswer(rows, [], `${title}: rows that the other lacks`));
+// One of the two queries, and its rows that tell it from the other, if the answers differ.
+function showSide(heading, shown, title, rows) {
+  const side = make("div", {}, make("h3", {}, heading), showSql(shown));
+  if (rows !== undefined) {
+    side.append(make("h3", {}, title), ...showAnswer(rows, [], `${heading}: ${title}`, rows.times));
   }
   return side;
 }
 
-function showPair(row, repair) {
-  const { shown, rows } = repair;
-  const isTold = rows.some(({ count }) => count > 0);
+function showPair(row, { shown, title, rows, doubts }) {
+  const heading = isFlagged(row, { doubts }) ? "Repaired SQL" : "SQL of the reading";
   return make(
     "div",
     { className: "pair" },
-    showSide("Gold SQL", row.shown, rows[0], isTold),
-    showSide(isFlagged(row, repair) ? "Repaired SQL" : "SQL of the reading", shown, rows[1], isTold),
+    showSide("Gold SQL", row.shown, title, rows[0]),
+    showSide(heading, shown, title, rows[1]),
   );
 }
 

@@ -44,17 +44,21 @@ function showOutcome(cell, row) {
   if (codes.length) cell.append(" ", make("span", { className: "codes", title: codes.join(", ") }, words));
 }
 
+// Text stands in quotes, which the style adds: '5' is no number, and 'NULL' is not NULL.
 function showCell(value) {
   if (value === null) return make("td", { className: "null" }, "NULL");
   if (typeof value !== "string") return make("td", { className: "numeric" }, String(value));
-  if (value === "") return make("td", { className: "null" }, "empty text");
-  return make("td", {}, value);
+  return make("td", { className: "text" }, value);
 }
 
-function showAnswer(answer, names = [], label = "Gold answer") {
+// times: how often each row stands, in words.
+function showAnswer(answer, names = [], label = "Gold answer", times = []) {
   if (answer === null) return [make("p", {}, "none")];
   if (answer.count === 0) return [make("p", {}, "no row")];
   const lines = answer.rows.map((cells) => make("tr", {}, ...cells.map(showCell)));
+  for (const [index, words] of times.slice(0, lines.length).entries()) {
+    lines[index].append(make("td", { className: "times" }, words));
+  }
   const shown = make("table", {}, make("tbody", {}, ...lines));
   if (names.length > 0 && names.length === answer.rows[0].length) {
     const heads = names.map((name, index) => {
