@@ -84,7 +84,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.EXCLUDE,
             "Numbers stored as text are sorted or compared as text, where '95' is greater "
             "than '1200'.",
-            example="`ORDER BY tonnage`, a text column: '95' above '1200'",
+            example="`ORDER BY tonnage`, a text column: '95' above '1200'. Kinds: `number`; `unit` "
+            "of '22.7%', '4:32'",
             doubts_gold=True,
         ),
     ),
@@ -197,6 +198,23 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "Dates that begin with the day or the month are compared as text.",
             example="`ORDER BY day` of '31.12.2019'. Kinds: `sorted`, `extreme`, `range`",
+            doubts_gold=True,
+        ),
+        Flag(
+            "latent_text_order",
+            Policy.FLAG,
+            "Numbers stored as text are sorted or compared as text, which changes nothing in these "
+            "rows.",
+            example="the greatest is '95', and '1200' stands elsewhere. Kinds: `number`; `unit` "
+            "of '22.7%', '4:32'",
+            doubts_gold=True,
+        ),
+        Flag(
+            "text_arithmetic",
+            Policy.FLAG,
+            "The query computes with text, of which SQLite takes the number at its start, or 0.",
+            example="`avg(weight)` over '95' and 'unknown'. Kinds: `no_number` such a text; "
+            "`unread` '4:32' is 4; `date` a difference of dates, in years",
             doubts_gold=True,
         ),
         Flag(

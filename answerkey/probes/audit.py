@@ -19,6 +19,7 @@ from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import Segment, find_row_order
 from answerkey.probes import (
     answers,
+    arithmetic,
     groups,
     joins,
     literals,
@@ -52,6 +53,7 @@ QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
     *groups.QUESTION_PROBES,
     *joins.QUESTION_PROBES,
     *zero_counts.QUESTION_PROBES,
+    *arithmetic.QUESTION_PROBES,
     *literals.QUESTION_PROBES,
     *negation.QUESTION_PROBES,
     *order.QUESTION_PROBES,

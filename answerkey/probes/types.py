@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sqlglot import exp
@@ -43,6 +45,11 @@ _MAX_VALUES_READ = 20  # enough to see dates: no other text is one twenty times
 _MAX_SHOWN_VALUES = 3
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)
+# a number, and a unit: percent, letters, or the minutes and seconds of a time
+_WITH_UNIT = re.compile(
+    r"\s*[-+]?(\d+)(?:\.\d+)?\s*(%|[a-z]+\.?|(?::[0-5]\d){1,2})\s*", re.IGNORECASE
+)
+_DIGITS = re.compile(r"\d+")
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
 _MIN_SHARE_OF_NUMBERS = 0.9  # of texts: some say "unknown" among numbers; codes are mostly none
@@ -218,21 +225,31 @@ def _replace_extreme(node: exp.Expr | None, sortable: str, width: int, name: str
 def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
     """Return a finding if a sort, a comparison by < or >, or a min() or max() over text that is
     mostly numbers gives another answer than over the numbers: '95' is a greater text than
-    '1200'."""
+    '1200'. latent_text_order if it gives the same one, and would not on other rows.
+
+    Kinds of both: `number`; `unit` for '22.7%' or '4:32', which are sorted or an extreme.
+    """
     query = read_query(inspection)
+    latent: list[Finding] = []
     for node in query.scopes.nodes.find_all(*_ORDERING):
         for column in _list_ordered_columns(node):
             base = query.base_column(column)
             if base is None or affinity(base[1].type) not in ("TEXT", "BLOB"):
                 continue
-            if isinstance(node, exp.Between | exp.Binary) and not _compares_text(node, query):
+            is_compared = isinstance(node, exp.Between | exp.Binary)
+            if is_compared and not _compares_text(node, query):
                 continue
-            share = _share_of_numbers(query, *base)
+            texts = _read_texts(query, *base)
+            share = _share_of_numbers(texts)
+            kind = "number"
             if share < _MIN_SHARE_OF_NUMBERS:
-                continue
+                kind, share = "unit", _share_of_one_unit(texts)
+                if share < _MIN_SHARE_OF_NUMBERS or is_compared:
+                    continue
             copy, (twin, twin_column) = copy_with(inspection.tree, [node, column])
-            _read_as_number(twin, twin_column)
+            _read_as_number(twin, twin_column, has_unit=kind == "unit")
             evidence = {
+                "kind": kind,
                 "column": f"{base[0].name}.{base[1].name}",
                 "where": show_sql(node),
                 "share_of_numbers": round(share, 3),
@@ -240,7 +257,33 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
             sql = to_sql(copy)
             if answers := _compare_answers(inspection, sql):
                 return [Finding("numeric_text_order", with_repair(evidence | answers, sql))]
-    return []
+            if kind == "unit" or _is_out_of_order(texts):
+                latent.append(Finding("latent_text_order", with_repair(evidence, sql)))
+    return latent[:1]
+
+
+def _is_out_of_order(texts: list[str]) -> bool:
+    """Whether numbers come in another order as text: not the years of four digits."""
+    numbers = [_read_number(text) for text in sorted(texts) if looks_like_number(text)]
+    return any(
+        isinstance(one, float) and isinstance(other, float) and one > other
+        for one, other in pairwise(numbers)
+    )
+
+
+def _share_of_one_unit(texts: list[str]) -> float:
+    """The share of texts that begin with a number and end with the same unit: '22.7%', '9 kg',
+    '4:32'. 0 for codes, and where zeros in front make all numbers as long.
+
+    >>> [_share_of_one_unit(texts) for texts in (["9.5%", "22%"], ["4:32"], ["04:32"], ["A1"])]
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    matches = [match for text in texts if (match := _WITH_UNIT.fullmatch(text)) is not None]
+    units = Counter(_DIGITS.sub("9", match[2].lower()) for match in matches)
+    is_padded = len({len(match[1]) for match in matches}) == 1 and any(
+        len(match[1]) > 1 and match[1].startswith("0") for match in matches
+    )
+    return 0.0 if is_padded or not units else max(units.values()) / len(texts)
 
 
 def _compare_answers(inspection: Inspection, sql: str) -> dict[str, Any]:
@@ -294,24 +337,32 @@ def _find_affinity(expression: exp.Expr, query: Query) -> str | None:
     return affinity(base[1].type) if base is not None else None
 
 
-def _share_of_numbers(query: Query, table: Table, column: Column) -> float:
-    """The share of a column's distinct texts, empty ones aside, that look like numbers."""
+def _read_texts(query: Query, table: Table, column: Column) -> list[str]:
+    """The distinct texts of a column, empty ones aside."""
     name = quote_name(column.name)
     rows = query.ask(
         f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
         f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MAX_TEXTS_READ}"
     )
-    texts = [text for (text,) in rows or () if isinstance(text, str)]
+    return [text for (text,) in rows or () if isinstance(text, str)]
+
+
+def _share_of_numbers(texts: list[str]) -> float:
+    """The share of texts that look like numbers."""
     return sum(map(looks_like_number, texts)) / len(texts) if texts else 0.0
 
 
-def _read_as_number(node: exp.Expr, column: exp.Expr) -> None:
-    """Make an expression order a column by its numbers; an extreme still returns the text."""
+def _read_as_number(node: exp.Expr, column: exp.Expr, *, has_unit: bool) -> None:
+    """Make an expression order a column by its numbers; an extreme still returns the text. What
+    follows the number, such as the seconds of '4:32', orders those of one number."""
     name = to_sql(column)
     number = f"replace({name}, ',', '')"
-    if isinstance(node, exp.Min | exp.Max):  # fixed in width and moved above zero
-        sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12)"
+    # fixed in width and moved above zero
+    sortable = f"printf('%032.6f', CAST({number} AS REAL) + 1e12)"
+    if isinstance(node, exp.Min | exp.Max):
         _replace_extreme(node, sortable, 32, name)
+    elif has_unit:
+        column.replace(exp.maybe_parse(f"({sortable} || {name})", dialect="sqlite"))
     else:
         column.replace(exp.maybe_parse(f"CAST({number} AS NUMERIC)", dialect="sqlite"))
 

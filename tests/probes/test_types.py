@@ -54,9 +54,55 @@ def test_order_that_agrees_is_left_alone(numbers, sql):
     assert numbers.find(find_numeric_text_order, sql) is None
 
 
+LAPS = """
+CREATE TABLE lap (
+    id INTEGER PRIMARY KEY, took TEXT, started TEXT, share TEXT, load TEXT, berth TEXT, length TEXT
+);
+INSERT INTO lap VALUES
+    (1, '4:32', '09:10', '22.7%', '95', '1A', '900 m'),
+    (2, '3:05', '10:05', '19%', '110', '2B', '12 km'),
+    (3, '3:41', '08:59', '30.5%', '95', '3C', NULL);
+CREATE TABLE pit (id INTEGER PRIMARY KEY, took TEXT);
+INSERT INTO pit VALUES (1, '9:59'), (2, '10:05');
+"""
+
+# The flag and its kind; None: nothing to be found.
+LATENT = [
+    ("SELECT id FROM lap ORDER BY took LIMIT 1", "latent_text_order", "unit"),
+    ("SELECT max(share), min(share) FROM lap", "latent_text_order", "unit"),
+    ("SELECT id FROM lap WHERE id > 2 ORDER BY load", "latent_text_order", "number"),
+    ("SELECT id FROM pit ORDER BY took LIMIT 1", "numeric_text_order", "unit"),
+    ("SELECT max(took) FROM pit", "numeric_text_order", "unit"),
+    ("SELECT id FROM lap ORDER BY started LIMIT 1", None, None),  # zeros in front
+    ("SELECT id FROM lap ORDER BY berth LIMIT 1", None, None),  # codes
+    ("SELECT max(length) FROM lap", None, None),  # of two units, nobody knows the order
+    ("SELECT id FROM lap WHERE took > '3:40'", None, None),
+    ("SELECT id FROM lap ORDER BY id", None, None),
+]
+
+
+@pytest.fixture(scope="module")
+def laps(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("laps"), LAPS) as world:
+        yield world
+
+
+@pytest.mark.parametrize(("sql", "code", "kind"), LATENT)
+def test_order_of_text_that_other_rows_would_show(laps, sql, code, kind):
+    finding = laps.find(find_numeric_text_order, sql)
+    assert (finding and (finding.code, finding.evidence["kind"])) == (code and (code, kind))
+
+
+def test_extreme_of_times_is_that_of_the_longest(laps):
+    assert laps.execute_repair(find_numeric_text_order, "SELECT max(took) FROM pit") == [("10:05",)]
+    order = "SELECT id FROM lap ORDER BY took"
+    assert laps.execute_repair(find_numeric_text_order, order) == [(2,), (3,), (1,)]
+
+
 def test_evidence_shows_both_answers(numbers):
     sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
     assert numbers.find(find_numeric_text_order, sql).evidence == {
+        "kind": "number",
         "column": "ship.weight",
         "where": "weight DESC",
         "share_of_numbers": 1.0,
