@@ -4,8 +4,8 @@
         [--ids FILE] [--out data/flag_precision.json]
 
 RUN is a checkout in which the stages have run on that corpus; with rollouts in its data/rollouts,
-what models agree on counts, too. LABELS are lists of judged gold, each a JSON array of one of these
-forms:
+what models agree on counts, too. LABELS are lists of judged gold: a file as
+data/verdicts has them, or a JSON array of one of these forms:
 
 - {"db_id", "query", "question", "verdict"}: the SQL is wrong if INCORRECT, right if CORRECT or
   PARTIALLY_CORRECT; anything else says nothing;
@@ -17,10 +17,10 @@ forms:
   people hold right;
 - {"db_id", "question", "query"}, `query` being a list: all of these answers are accepted.
 
-A list says of SQL whether it is wrong, and of an answer where it can: corrected rows (arcwise),
-rows of the queries that are right, accepted answers. A verdict on SQL alone says that the answer of
-right SQL is right; that of wrong SQL counts as wrong, unless the repairs of all that doubts it have
-gold's rows.
+A list says of SQL whether it is wrong, and of an answer where it can: `answers` of verdicts,
+corrected rows (arcwise), rows of the queries that are right, accepted answers. A verdict on SQL
+alone says that the answer of right SQL is right; that of wrong SQL counts as wrong, unless the
+repairs of all that doubts it have gold's rows.
 
 A question that two lists judge counts twice: neither list is the truth. Printed are, by list and
 risk, the area under the ROC curve and what a risk from a threshold on finds, with weights of other
@@ -36,17 +36,26 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from answerkey.base.records import read_jsonl, write_json
+from answerkey.base.records import hash_question, read_jsonl, write_json
 from answerkey.flags import FLAGS
 from answerkey.risk.risks import AGREEMENT, SAME, Count, Counts, Risks, RiskTable, Sign, list_signs
+from answerkey.risk.verdicts import (
+    AMBIGUOUS,
+    OTHER,
+    WRONG,
+    Verdict,
+    choose_verdicts,
+    read_verdict_file,
+)
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import GuardedDatabase
 
-WRONG, RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
+SAID_WRONG, SAID_RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
 STEPS = (0.5, 0.7)
 HALVINGS = 10
 TARGETS = Risks._fields
@@ -84,6 +93,9 @@ def read_labels(
     path: Path, run: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
 ) -> Iterator[Label]:
     """Yield what a list says of the questions of a run."""
+    if path.suffix == ".jsonl":
+        yield from read_judgements(path, questions)
+        return
     records = json.loads(path.read_text("utf-8"))
     form = records[0].keys()
     if "verdict" in form:
@@ -111,14 +123,35 @@ def read_labels(
                 yield Label(path.parent.name, question["question_id"], False, False)
 
 
+def read_judgements(path: Path, questions: list[dict[str, Any]]) -> Iterator[Label]:
+    """Yield what a file of data/verdicts says; of an ambiguous question nothing."""
+    for question, verdict in match_verdicts(path, questions):
+        if verdict.verdict != AMBIGUOUS:
+            is_wrong = verdict.verdict == WRONG
+            of_answer = verdict.answers and verdict.answers == OTHER if is_wrong else False
+            yield Label(path.stem, question["question_id"], is_wrong, of_answer)
+
+
+def match_verdicts(
+    path: Path, questions: Iterable[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], Verdict]]:
+    """Yield the questions that a file of data/verdicts is about, each with its verdict."""
+    verdicts = choose_verdicts(read_verdict_file(path))
+    for question in questions:
+        sha256 = hash_question(question["question_text"], question["gold_sql"])
+        verdict = verdicts.get((question["database_name"], sha256))
+        if verdict is not None:
+            yield question, verdict
+
+
 def read_verdicts(
     name: str, records: list[dict[str, Any]], questions: list[dict[str, Any]]
 ) -> Iterator[Label]:
     """Yield the verdicts on SQL of the split train."""
     verdicts = {
-        (r["db_id"], fold(r["query"]), fold(r["question"])): r["verdict"] in WRONG
+        (r["db_id"], fold(r["query"]), fold(r["question"])): r["verdict"] in SAID_WRONG
         for r in records
-        if r["verdict"] in (*WRONG, *RIGHT)
+        if r["verdict"] in (*SAID_WRONG, *SAID_RIGHT)
     }
     for question in questions:
         texts = fold(question["gold_sql"]), fold(question["question_text"])
@@ -151,32 +184,50 @@ def read_choices(
 def measure_repairs(run: Path, labels: list[Path], ids: dict[Any, str]) -> str:
     """Return a line: of how many golds that were corrected to other rows the corrected rows are
     those of a repair, and of the first one; "" if these lists correct none."""
-    known = {q["question_id"]: q for q in read_jsonl(run / "data/interim/joined.jsonl")}
-    corrected = among = first = 0
-    for path in labels:
-        for record in json.loads(path.read_text("utf-8")):
-            change = record.get("arcwise") or {}
-            question = known.get(ids.get(record.get("question_id"), ""))
-            if not change.get("rows_changed") or question is None:
-                continue
-            name = question["database_name"]
-            with GuardedDatabase(run / f"data/databases/{name}/{name}.sqlite") as opened:
-                real = Executions(opened)
-                rows = real.find_rows(change["sql"])
-                is_same = [
-                    are_same(rows, real.find_rows(repair["sql"]), ordered=False)
-                    for repair in question["repairs"] or ()
-                ]
-            corrected, among, first = (
-                corrected + 1,
-                among + any(is_same),
-                first + is_same[:1].count(True),
-            )
-    if not corrected:
+    questions = list(read_jsonl(run / "data/interim/joined.jsonl"))
+    corrected = [each for path in labels for each in list_corrected(path, questions, ids)]
+    matches = [is_same for _, is_same in match_repairs(run, corrected)]
+    if not matches:
         return ""
-    return (
-        f"{corrected} golds corrected to other rows: {among} among the repairs, {first} the first"
-    )
+    among, first = sum(map(any, matches)), sum(is_same[:1] == [True] for is_same in matches)
+    corrections = f"{len(matches)} golds corrected to other rows"
+    return f"{corrections}: {among} among the repairs, {first} the first"
+
+
+def list_corrected(
+    path: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield the questions that a list corrects to other rows, each with the SQL that has them."""
+    if path.suffix == ".jsonl":
+        for question, verdict in match_verdicts(path, questions):
+            if (verdict.verdict, verdict.answers) == (WRONG, OTHER) and verdict.sql:
+                yield question, verdict.sql
+        return
+    known = {question["question_id"]: question for question in questions}
+    for record in json.loads(path.read_text("utf-8")):
+        change = record.get("arcwise") or {}
+        question = known.get(ids.get(record.get("question_id"), ""))
+        if change.get("rows_changed") and question is not None:
+            yield question, change["sql"]
+
+
+def match_repairs(
+    run: Path, corrected: Iterable[tuple[dict[str, Any], str]]
+) -> Iterator[tuple[dict[str, Any], list[bool]]]:
+    """Yield each corrected question, and whether its repairs have the corrected rows, in their
+    order."""
+    for name, those in groupby(corrected, key=lambda each: each[0]["database_name"]):
+        with GuardedDatabase(run / f"data/databases/{name}/{name}.sqlite") as opened:
+            real = Executions(opened)
+            for question, sql in those:
+                rows = real.find_rows(sql)
+                yield (
+                    question,
+                    [
+                        are_same(rows, real.find_rows(repair["sql"]), ordered=False)
+                        for repair in question["repairs"] or ()
+                    ],
+                )
 
 
 def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str]) -> list[Judged]:

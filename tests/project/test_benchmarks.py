@@ -193,3 +193,39 @@ def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None
         assert (table["questions"], table["wrong"]) == (24, 12)
         (case,) = table["flags"]["latent_tie"]["cases"]
         assert case == {"kind": "text", "answers": None, "questions": 4, "wrong": 4}
+
+
+def test_verdicts_say_what_flags_are_worth_and_repairs_find(tmp_path: Path) -> None:
+    ships = "CREATE TABLE ship (name, mass); INSERT INTO ship VALUES ('Sun', 5), ('Tern', 4)"
+    make_database(tmp_path / "data/databases/ships/ships.sqlite", ships)
+    repaired = flag("comparison_mismatch", answers="other", repair="comparison_mismatch")
+    repair = {"rule": "comparison_mismatch", "answers": "other"}
+    light, all_of_them = "SELECT name FROM ship WHERE mass < 5", "SELECT name FROM ship"
+    said = [
+        ({"verdict": "wrong", "answers": "other", "sql": light}, [repaired]),
+        ({"verdict": "wrong", "answers": "other", "sql": all_of_them}, [repaired]),
+        ({"verdict": "wrong", "answers": "same", "sql": light}, []),
+        ({"verdict": "ambiguous", "answers": "other", "sql": light}, [repaired]),
+        (None, [repaired]),
+        *[({"verdict": "right"}, [])] * 3,
+    ]
+    questions, verdicts = [], []
+    for number, (verdict, flags) in enumerate(said * 4):
+        name = str(number)
+        asked = {"question_text": f"Question {name}?", "gold_sql": "SELECT name FROM ship LIMIT 0"}
+        repairs = [{**repair, "sql": light}] if flags else []
+        known = {"question_id": name, "database_name": "ships", "split": "train", **asked}
+        of_stages = {"answer_type": "list", "hardness": "easy", "flags": flags, "repairs": repairs}
+        questions.append({**known, **of_stages})
+        if verdict is not None:
+            judged = {"corpus": "spider", "database_name": "ships", **asked, "reason": ""}
+            verdicts.append({**judged, "source": "person:kim", "date": "2026-03-01", **verdict})
+    write_lines(tmp_path / "data/interim/joined.jsonl", *questions)
+    write_lines(tmp_path / "data/questions/excluded.jsonl")
+    path = write_lines(tmp_path / "read.jsonl", *verdicts)
+    command = ("python", "benchmarks/gold_flags.py", "--corpus", "spider", tmp_path, path)
+    printed = run(ROOT, *map(str, command)).stdout
+    assert "| read | answers | 8 of 24 |" in printed
+    assert "| read | sql | 12 of 24 |" in printed
+    assert printed.count("| comparison_mismatch | 8 of 8 |") == 2
+    assert "8 golds corrected to other rows: 4 among the repairs, 4 the first" in printed
