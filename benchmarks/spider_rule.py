@@ -19,6 +19,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from suite_predictions import join_operators
+
 from answerkey.reward import RewardPool
 from answerkey.sqlite.answers import read_order, write_order
 
@@ -42,7 +44,7 @@ def main() -> None:
             path = databases / name / f"{name}.sqlite"
             theirs = bool(eval_exec_match(str(path), sql, question["gold_sql"], False, True, False))
             told = pool.explain_score(
-                sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!="),
+                join_operators(sql),
                 question["gold_answer"],
                 database_name=name,
                 **write_order(read_order(question["order_matters"], question["accepted_rows"])),

@@ -107,6 +107,15 @@ def fold_sql(sql: str) -> str:
     return " ".join(sql.split()).rstrip("; ").lower()
 
 
+def join_operators(sql: str) -> str:
+    """SQL whose operators a tokenizer has cut in two, as SQLite and Spider's evaluation read it.
+
+    >>> join_operators("SELECT name FROM ship WHERE mass > = 4")
+    'SELECT name FROM ship WHERE mass >= 4'
+    """
+    return sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+
+
 def read_predictions(
     path: Path, questions: list[Question], wrong_gold: Path | None
 ) -> list[Prediction]:
