@@ -69,11 +69,17 @@ Record = dict[str, Any]
 
 
 class CorrectionNote(TypedDict):
-    """What a file of corrections did to a question, and the fields as they were."""
+    """What a file of corrections did to a question, and the fields as they were.
+
+    source, date, readings: who decided, when, and the verdict of each reading, if the file says so.
+    """
 
     action: str
     reason: str
     link: str | None
+    source: NotRequired[str]
+    date: NotRequired[str]
+    readings: NotRequired[list[str]]
     original: NotRequired[dict[str, str]]
 
 

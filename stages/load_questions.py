@@ -32,11 +32,13 @@ def main(params: Params) -> None:
     for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)
 
-    questions, rows = load_corpora(corpora, limits=limits)
+    questions, rows, lines = load_corpora(corpora, limits=limits)
     write_jsonl(LOADED_QUESTIONS, questions)
     write_json(CORPORA, describe_corpora(entries, rows))
     write_json(HELD_OUT, list(read_held_out(others, limits=limits)))
 
+    for line in lines:
+        log.info("%s", line)
     databases = {question["database_name"] for question in questions}
     splits = Counter(question["spider_split"] for question in questions)
     notes = [question["source"].get("correction") for question in questions]

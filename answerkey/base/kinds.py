@@ -11,6 +11,7 @@ It loads in a few milliseconds: every stage checks all params before it starts.
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -93,6 +94,15 @@ def listing(words: str, values: Any, *, least: int = 0) -> Kind:
     return Kind(words, lambda value: isinstance(value, list) and len(value) >= least, values)
 
 
+def _is_day(value: Any) -> bool:
+    if type(value) is datetime.date:  # as YAML reads one without quotes
+        return True
+    try:
+        return isinstance(value, str) and bool(datetime.date.fromisoformat(value))
+    except ValueError:
+        return False
+
+
 Whole = Annotated[int, whole()]
 From0 = Annotated[int, whole(0)]
 From1 = Annotated[int, whole(1)]
@@ -100,6 +110,9 @@ NumberFrom0 = Annotated[float, number("a number from 0")]
 Ratio = Annotated[float, number("a number from 0 to 1", most=1)]
 Share = Annotated[float, number("a share from 0 to 1", most=1)]
 Text = Annotated[str, text()]
+Words = Annotated[str, text("text", pattern=r"\S")]
+Sha256 = Annotated[str, text("64 hex digits, in small letters", pattern=r"^[0-9a-f]{64}\Z")]
+Day = Annotated[str, Kind("a day such as 2026-03-01", _is_day, finish=str)]
 
 
 def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.yaml") -> Any:

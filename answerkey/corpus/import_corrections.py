@@ -292,7 +292,9 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     for path in list_files(CORRECTIONS_DIR, "*.yaml"):
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
-            sha256 = hash_question(correction.question, correction.gold_sql or "")
+            sha256 = correction.sha256 or hash_question(
+                correction.question or "", correction.gold_sql or ""
+            )
             said[database, sha256][path.stem] = WRONG
     return said
 

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 from answerkey.base.errors import InputError
-from answerkey.base.kinds import check_value, mapping, one_of, text
+from answerkey.base.kinds import (
+    Day,
+    From0,
+    Sha256,
+    Words,
+    check_value,
+    mapping,
+    one_of,
+    text,
+)
+from answerkey.base.log import spell_count
+from answerkey.base.records import hash_question
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import (
     CORRECTIONS_DIR,
@@ -22,6 +33,7 @@ from answerkey.corpus.corpora import (
 )
 from answerkey.corpus.records import HeldOutQuestion, SourceQuestion
 from answerkey.corpus.splits import refuse_crossing
+from answerkey.risk.verdicts import Readings
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids
@@ -32,7 +44,6 @@ if TYPE_CHECKING:
 ACTIONS = _, REPLACE = ("exclude", "replace")
 REPLACEABLE = ("question_text", "gold_sql", "evidence")
 
-Words = Annotated[str, text("text", pattern=r"\S")]
 Link = Annotated[str, text("an address", pattern=r"^https?://")]
 Replacement = Annotated[
     dict[str, str], mapping(f"some of {', '.join(REPLACEABLE)}", Words, keys=REPLACEABLE)
@@ -60,10 +71,14 @@ def load_spider_questions(
 
 
 class Loaded(NamedTuple):
-    """The questions of some corpora, by database, and how many rows each of their files has."""
+    """The questions of some corpora, by database, and how many rows each of their files has.
+
+    notes: lines for the log, of files of corrections that name questions by a hash.
+    """
 
     records: list[SourceQuestion]
     rows: dict[str, dict[str, int]]
+    notes: list[str]
 
 
 def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
@@ -72,16 +87,19 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
     chosen: list[tuple[Corpus, list[str]]] = []
     records: list[SourceQuestion] = []
     rows: dict[str, dict[str, int]] = {}
+    notes: list[str] = []
     for corpus in corpora:
         db_ids, questions, rows[corpus.name] = _read_chosen(corpus, corpus.db_list, limits)
         if corpus.corrections is not None:
-            corrections = read_corrections(CORRECTIONS_DIR / f"{corpus.corrections}.yaml")
-            questions = apply_corrections(questions, corrections)
+            path = CORRECTIONS_DIR / f"{corpus.corrections}.yaml"
+            corrected = apply_corrections(questions, read_corrections(path))
+            questions = corrected.records
+            notes += corrected.describe(path)
         chosen.append((corpus, db_ids))
         records += [_name_for_dataset(question, corpus) for question in questions]
     name_databases(chosen)
     records.sort(key=lambda record: record["database_name"])
-    return Loaded(records, rows)
+    return Loaded(records, rows, notes)
 
 
 def describe_corpora(
@@ -160,25 +178,57 @@ def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[He
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A decision about a question.
+    """A decision about the question of this text, or of this sha256 of its text and gold SQL.
 
     gold_sql: one of its queries, if it occurs with several.
+    file, index: where it stands in its corpus, for people.
     link: where the fault is reported; None for one that was found here.
+    source, date: who decided, and when.
+    readings: the verdict of each reading, if the question was read several times.
     where: its place in the file.
     """
 
     database: Words
-    question: Words
     action: Annotated[str, one_of(ACTIONS)]
     reason: Words
+    question: Words | None = None
     gold_sql: Words | None = None
+    file: Words | None = None
+    index: From0 | None = None
+    sha256: Sha256 | None = None
     replacement: Replacement | None = None
     link: Link | None = None
+    source: Words | None = None
+    date: Day | None = None
+    readings: Readings | None = None
     where: str = ""
 
     def __post_init__(self) -> None:
+        quoted, hashed = ("question", "gold_sql"), ("file", "index", "sha256")
+        given = tuple(name for name in (*quoted, *hashed) if getattr(self, name) is not None)
+        if given not in (quoted, quoted[:1], hashed):
+            expected = "question, with gold_sql or without, or file, index and sha256"
+            raise ValueError(f"expected {expected}, found {', '.join(given) or 'none of them'}")
         if (self.action == REPLACE) != bool(self.replacement):
             raise ValueError("expected a replacement for action replace, and for no other")
+
+    @property
+    def name(self) -> str:
+        """The question, for people."""
+        if self.question is not None:
+            return f"{self.question!r} of database {self.database}"
+        return f"{self.file} row {self.index} of {self.database}"
+
+    @property
+    def note(self) -> CorrectionNote:
+        note: CorrectionNote = {"action": self.action, "reason": self.reason, "link": self.link}
+        if self.source is not None:
+            note["source"] = self.source
+        if self.date is not None:
+            note["date"] = self.date
+        if self.readings is not None:
+            note["readings"] = self.readings
+        return note
 
 
 def read_corrections(path: Path) -> list[Correction]:
@@ -203,52 +253,101 @@ def read_corrections(path: Path) -> list[Correction]:
     return corrections
 
 
+class Corrected(NamedTuple):
+    """All questions in their order, and those corrections that name a question by a hash: which of
+    them are about one of these, and which about none."""
+
+    records: list[SourceQuestion]
+    hits: list[Correction]
+    misses: list[Correction]
+
+    def describe(self, path: Path) -> list[str]:
+        """Return the line of the log; none if all questions are quoted."""
+        about = len(self.hits) + len(self.misses)
+        if not about:
+            return []
+        line = f"{path}: {len(self.hits)} of {spell_count(about, 'correction')} by hash"
+        if self.misses:
+            names = ", ".join(correction.name for correction in self.misses[:_NAMED])
+            line += (
+                f"; {len(self.misses)} are about other text or SQL than this edition has: {names}"
+            )
+            line += ", ..." if len(self.misses) > _NAMED else ""
+        return [line]
+
+
+_NAMED = 3  # corrections without a question that the log names
+
+
 def apply_corrections(
     questions: Iterable[SourceQuestion], corrections: Iterable[Correction]
-) -> list[SourceQuestion]:
+) -> Corrected:
     """All questions in their order: new records for those that were decided about.
 
-    `source` of such a question gets `correction`: action, reason and link, and for a replacement
-    `original`, the values that were replaced. Decisions about other databases are passed over.
+    `source` of such a question gets `correction`: action, reason and link, who decided and when,
+    and for a replacement `original`, the values that were replaced. Decisions about other
+    databases are passed over. One by hash is about every question of its database with this text
+    and SQL; it may have none, and gives way to one that quotes the question.
 
     Raises:
-        InputError: with file, entry and database, if a decision matches no question, may mean
-            several queries, changes nothing, or meets another decision.
+        InputError: with file, entry and database, if a decision matches no question that it quotes,
+            may mean several queries, changes nothing, or meets another decision.
     """
-    corrected = list(questions)
-    databases = {question["database_name"] for question in corrected}
-    indexes: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for index, question in enumerate(corrected):
-        indexes[question["database_name"], question["question_text"]].append(index)
-    decided: dict[int, str] = {}
-    originals = corrected.copy()
-    for correction in corrections:
-        if correction.database not in databases:
-            continue
-        where = f"{correction.where}: {correction.question!r} of database {correction.database}"
-        same_text = indexes[correction.database, correction.question]
-        queries = {originals[index]["gold_sql"] for index in same_text}
-        if len(queries & {correction.gold_sql} if correction.gold_sql else queries) != 1:
-            raise InputError(
-                f"{where}: expected one of its queries as gold_sql, found {correction.gold_sql!r};"
-                f" its queries: {sorted(queries) or 'none, since there is no such question'}"
-            )
-        for index in same_text:
-            if correction.gold_sql not in (None, originals[index]["gold_sql"]):
-                continue
-            if index in decided:
-                raise InputError(f"{where}: is corrected by {decided[index]} already")
-            decided[index] = correction.where
-            corrected[index] = _correct(originals[index], correction, where)
-    return corrected
+    originals = list(questions)
+    corrected = originals.copy()
+    databases = {question["database_name"] for question in originals}
+    here = [correction for correction in corrections if correction.database in databases]
+    decided: dict[int, Correction] = {}
+
+    def decide(indexes: Iterable[int], correction: Correction) -> None:
+        where = f"{correction.where}: {correction.name}"
+        for index in indexes:
+            if index not in decided:
+                decided[index] = correction
+                corrected[index] = _correct(originals[index], correction, where)
+            elif (decided[index].sha256 is None) == (correction.sha256 is None):
+                raise InputError(f"{where}: is corrected by {decided[index].where} already")
+
+    by_text: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, question in enumerate(originals):
+        by_text[question["database_name"], question["question_text"]].append(index)
+    for correction in here:
+        if correction.question is not None:
+            indexes = by_text[correction.database, correction.question]
+            decide(_choose_query(indexes, correction, originals), correction)
+
+    hashed = [correction for correction in here if correction.sha256 is not None]
+    of_hashed = {correction.database for correction in hashed}
+    by_hash: defaultdict[tuple[str, str | None], list[int]] = defaultdict(list)
+    for index, question in enumerate(originals):
+        if question["database_name"] in of_hashed:
+            sha256 = hash_question(question["question_text"], question["gold_sql"])
+            by_hash[question["database_name"], sha256].append(index)
+    hits: list[Correction] = []
+    misses: list[Correction] = []
+    for correction in hashed:
+        indexes = by_hash.get((correction.database, correction.sha256), [])
+        decide(indexes, correction)
+        (hits if indexes else misses).append(correction)
+    return Corrected(corrected, hits, misses)
+
+
+def _choose_query(
+    indexes: list[int], correction: Correction, originals: list[SourceQuestion]
+) -> list[int]:
+    """Those of the questions of one text that have the query of the correction."""
+    queries = {originals[index]["gold_sql"] for index in indexes}
+    if len(queries & {correction.gold_sql} if correction.gold_sql else queries) != 1:
+        raise InputError(
+            f"{correction.where}: {correction.name}: expected one of its queries as gold_sql, found"
+            f" {correction.gold_sql!r}; its queries:"
+            f" {sorted(queries) or 'none, since there is no such question'}"
+        )
+    return [i for i in indexes if correction.gold_sql in (None, originals[i]["gold_sql"])]
 
 
 def _correct(question: SourceQuestion, correction: Correction, where: str) -> SourceQuestion:
-    note: CorrectionNote = {
-        "action": correction.action,
-        "reason": correction.reason,
-        "link": correction.link,
-    }
+    note = correction.note
     given = correction.replacement or {}
     replacement = {field: given[field] for field in REPLACEABLE if field in given}
     fields = cast("dict[str, str]", question)

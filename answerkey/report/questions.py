@@ -443,7 +443,11 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
 def _describe_source(source: Source) -> str:
     parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
     if correction := source.get("correction"):
-        parts.append(f"corrected ({correction['action']}): {correction['reason']}")
+        who = " ".join(filter(None, (correction.get("source"), correction.get("date"))))
+        by = f" by {who}" if who else ""
+        parts.append(f"corrected ({correction['action']}){by}: {correction['reason']}")
+        before = correction.get("original", {}).items()
+        parts += [f"{name} in the corpus: {value}" for name, value in before if value]
     return "; ".join(parts)
 
 

@@ -16,13 +16,12 @@ the later date, then the later line of the later file.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from answerkey.base.kinds import From0, check_value, listing, one_of, text
+from answerkey.base.kinds import Day, From0, Sha256, Words, check_value, listing, one_of, text
 from answerkey.base.records import Finding, hash_question, list_files, read_lines
 
 VERDICTS = Path("data/verdicts")
@@ -52,10 +51,9 @@ _EVIDENCE = ("reason", "source", "date", *_OF_FAULT, "readings")
 
 Key = tuple[str, str]  # database_name, sha256 of text and gold SQL
 
-Words = Annotated[str, text("text", pattern=r"\S")]
 Blank = Annotated[str, text("text", pattern="")]
 Word = Annotated[str, one_of(VERDICT_WORDS)]
-Sha256 = Annotated[str, text("64 hex digits, in small letters", pattern=r"^[0-9a-f]{64}$")]
+Readings = Annotated[list[str], listing("a list of verdicts", Word, least=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ class Verdict:
     verdict: Word
     reason: Blank
     source: Words
-    date: Words
+    date: Day
     question_text: Blank | None = None
     gold_sql: Blank | None = None
     file: Words | None = None
@@ -85,7 +83,7 @@ class Verdict:
     sql: Words | None = None
     answers: Annotated[str, one_of((SAME, OTHER))] | None = None
     kind: Annotated[str, one_of(KINDS)] | None = None
-    readings: Annotated[list[str], listing("a list of verdicts", Word, least=1)] | None = None
+    readings: Readings | None = None
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -93,11 +91,6 @@ class Verdict:
         if given not in (_QUOTED, _HASHED):
             expected = "question_text and gold_sql, or file, index and sha256"
             raise ValueError(f"expected {expected}, found {', '.join(given) or 'none of them'}")
-        try:
-            datetime.date.fromisoformat(self.date)
-        except ValueError:
-            expected = "a day such as 2026-03-01"
-            raise ValueError(f"date: expected {expected}, found {self.date!r}") from None
         for name in _OF_FAULT if self.verdict == RIGHT else ():
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: expected none beside the verdict {RIGHT}")

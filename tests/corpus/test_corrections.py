@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import read_jsonl
+from answerkey.base.records import hash_question, read_jsonl
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus import import_corrections
 from answerkey.corpus.corpora import CORRECTIONS_DIR
@@ -72,7 +72,9 @@ def read(tmp_path: Path):
 
 def test_excluded_question_keeps_its_place_and_says_why(read) -> None:
     # One of a database that was not chosen is passed over.
-    corrected = apply_corrections(QUESTIONS, read([entry(database="mill"), entry(link=LINK)]))
+    corrected = apply_corrections(
+        QUESTIONS, read([entry(database="mill"), entry(link=LINK)])
+    ).records
     note = {"action": "exclude", "reason": "Wrong.", "link": LINK}
     expected = QUESTIONS[0] | {"source": QUESTIONS[0]["source"] | {"correction": note}}
     assert corrected == [expected, *QUESTIONS[1:]]
@@ -88,7 +90,7 @@ def test_excluded_question_keeps_its_place_and_says_why(read) -> None:
 )
 def test_replaced_question_keeps_what_was_replaced_in_its_source(read, replacement) -> None:
     corrections = read([entry(action="replace", replacement=replacement)])
-    first, *others = apply_corrections(QUESTIONS, corrections)
+    first, *others = apply_corrections(QUESTIONS, corrections).records
     assert others == QUESTIONS[1:]
     assert {field: first[field] for field in replacement} == replacement
     assert first["source"]["correction"] == {
@@ -103,8 +105,61 @@ def test_replaced_question_keeps_what_was_replaced_in_its_source(read, replaceme
 
 def test_gold_sql_chooses_among_queries_of_one_text_and_repeats_are_all_meant(read) -> None:
     corrections = read([entry("Name the hats.", gold_sql="SELECT name FROM hat")])
-    corrected = apply_corrections(QUESTIONS, corrections)
-    assert [q["source"]["index"] for q in corrected if "correction" in q["source"]] == [1, 3]
+    corrected = apply_corrections(QUESTIONS, corrections).records
+    assert list_corrected(corrected) == [1, 3]
+
+
+def list_corrected(questions: list[Any]) -> list[int]:
+    return [q["source"]["index"] for q in questions if "correction" in q["source"]]
+
+
+JUDGED = {"source": "model:reader", "date": "2026-03-01", "readings": ["wrong", "wrong"]}
+
+
+def hashed(index: int = 1, action: str = "exclude", **others: Any) -> dict[str, Any]:
+    asked = QUESTIONS[index]
+    sha256 = hash_question(asked["question_text"], asked["gold_sql"])
+    named = {name: value for name, value in entry(action=action).items() if name != "question"}
+    return named | {"file": "dev.json", "index": index, "sha256": sha256} | others
+
+
+def test_question_named_by_its_hash_is_corrected_wherever_it_stands(read) -> None:
+    change = {"gold_sql": "SELECT DISTINCT name FROM hat"}
+    corrections = read([hashed(action="replace", replacement=change, **JUDGED)])
+    done = apply_corrections(QUESTIONS, corrections)
+    assert (list_corrected(done.records), done.misses) == ([1, 3], [])
+    note = {"action": "replace", "reason": "Wrong.", "link": None}
+    assert done.records[3]["source"]["correction"] == note | JUDGED | {
+        "original": {"gold_sql": QUESTIONS[3]["gold_sql"]}
+    }
+
+
+def test_hash_of_no_question_is_told_and_stops_nothing(read) -> None:
+    others = [hashed(index, sha256=f"{index:064}") for index in range(4)]
+    corrections = read([entry(), hashed(), *others, hashed(database="mill")])
+    done = apply_corrections(QUESTIONS, corrections)
+    assert list_corrected(done.records) == [0, 1, 3]
+    words = (
+        "a.yaml: 1 of 5 corrections by hash; 4 are about other text or SQL than this edition has: "
+    )
+    rows = ", ".join(f"dev.json row {index} of shop" for index in range(3))
+    assert done.describe(Path("a.yaml")) == [f"{words}{rows}, ..."]
+    assert apply_corrections(QUESTIONS, read([entry()])).describe(Path("a.yaml")) == []
+
+
+def test_quoted_question_goes_before_its_hash(read) -> None:
+    for order in (1, -1):
+        entries = [replace("How many hats?"), hashed(0)][::order]
+        done = apply_corrections(QUESTIONS, read(entries))
+        assert done.records[0]["gold_sql"] == "SELECT 1"
+        assert len(done.hits) == 1
+
+
+def test_day_that_yaml_reads_as_a_date_is_a_day(read) -> None:
+    (correction,) = read(
+        "[{database: a, question: b, action: exclude, reason: c, date: 2026-03-01}]"
+    )
+    assert correction.date == "2026-03-01"
 
 
 @pytest.mark.parametrize(
@@ -120,6 +175,7 @@ def test_gold_sql_chooses_among_queries_of_one_text_and_repeats_are_all_meant(re
             r" coats'; its queries: \['SELECT count\(\*\) FROM coat'\]",
         ),
         ([entry("Name the hats.")], r"found None; its queries: \['SELECT id FROM hat', 'SELECT na"),
+        ([hashed(), hashed(3)], "entry 2: dev.json row 3 of shop: is corrected by .*yaml: entry 1"),
         ([entry(), replace()], r"entry 2: 'How many hats\?' .* is corrected by .*yaml: entry 1"),
         (
             [replace(gold_sql="SELECT count(*) FROM coat")],
@@ -141,6 +197,15 @@ def test_correction_that_does_not_fit_the_corpus_is_refused(read, entries, words
         ([entry(reason=" ")], "entry 1: reason: expected text, found ' '"),
         ([entry(link="thread 7")], "entry 1: link: expected an address, or null, found 'thread 7'"),
         ([entry(replacement={"gold_sql": "SELECT 1"})], "expected a replacement for action"),
+        (
+            [entry(sha256="0" * 64)],
+            "expected question, with gold_sql or without, or file, index and",
+        ),
+        ([entry(None, gold_sql="x")], "found gold_sql"),
+        ([hashed(file=None)], "expected question, .*, found index, sha256"),
+        ([hashed(sha256="0" * 65)], "sha256: expected 64 hex digits, in small letters, or null"),
+        ([entry(date="soon")], "date: expected a day such as 2026-03-01, or null, found 'soon'"),
+        ([entry(readings="x")], "readings: expected a list of verdicts, or null, found 'x'"),
         ([replace(replacement={})], "entry 1: expected a replacement for action replace"),
         ([replace(replacement={"query": "x"})], "entry 1: replacement: expected some of question_"),
     ],
