@@ -2,7 +2,7 @@
 words, with exit status 1.
 
 A verb imports what it needs when it runs: `--help` is there at once, and `evaluate`, `repairs`,
-`review` and `score` need nothing but Python.
+`review`, `score` and `verdicts` need nothing but Python.
 """
 
 from __future__ import annotations
@@ -97,6 +97,23 @@ def repairs(*, sql: bool, limit: int | None, as_json: bool) -> int:
             print(json.dumps(record))
         else:
             print("\n" * bool(number) + describe_repaired(record))
+    return 0
+
+
+def verdicts(files: list[Path], *, ids: Path | None, as_json: bool) -> int:
+    from answerkey.base.paths import INTERIM
+    from answerkey.dataset import JOINED, read_joined
+    from answerkey.risk.agreement import compare_verdicts, describe_comparison
+
+    has_run = (INTERIM / JOINED).is_file()
+    left, right = files
+    comparison = compare_verdicts(left, right, read_joined() if has_run else ())
+    if as_json:
+        print(json.dumps(comparison.describe()))
+    else:
+        print(describe_comparison(comparison))
+    if ids is not None:
+        ids.write_text("".join(f"{name}\n" for name in comparison.list_ids()), encoding="utf-8")
     return 0
 
 
@@ -224,6 +241,22 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument("--limit", type=_read_count, metavar="N", help="so many questions")
     verb.add_argument(
         "--json", dest="as_json", action="store_true", help="a line of JSON a question, with all"
+    )
+    verb = add(
+        verdicts,
+        "compare what two readers say of gold: kappa, counts, and where they differ",
+        "data/verdicts/kim.jsonl data/verdicts/qwen3-32b.jsonl",
+    )
+    verb.add_argument(
+        "files", type=read_path, nargs=2, metavar="FILE", help="a file of verdicts of each reader"
+    )
+    verb.add_argument(
+        "--json", dest="as_json", action="store_true", help="one line of JSON, with all"
+    )
+    verb.add_argument(
+        "--ids",
+        type=read_path,
+        help="write the ids of the questions on which they differ, a line each, for a third reader",
     )
     verb = add(
         review, "say where the page is, and how to take over what a review decides", "--open"

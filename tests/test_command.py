@@ -31,7 +31,7 @@ def list_verbs() -> dict[str, argparse.ArgumentParser]:
 
 VERBS = list_verbs()
 EXAMPLES = {name: verb.epilog.removeprefix("example: answerkey ") for name, verb in VERBS.items()}
-WITHOUT_PACKAGES = ("evaluate", "repairs", "review", "score")
+WITHOUT_PACKAGES = ("evaluate", "repairs", "review", "score", "verdicts")
 
 
 @pytest.mark.parametrize("name", VERBS)

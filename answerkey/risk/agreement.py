@@ -1,13 +1,24 @@
-"""How far two readers of the same questions agree, beyond what chance would give."""
+"""How far two readers of the same questions agree, beyond what chance would give, and where not."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 
-from answerkey.base.log import spell_count
-from answerkey.risk.verdicts import WRONG
+from answerkey.base.errors import InputError
+from answerkey.base.log import align, make_printable, spell_count
+from answerkey.base.records import hash_question
+from answerkey.dataset import Question
+from answerkey.risk.verdicts import (
+    VERDICT_WORDS,
+    WRONG,
+    Key,
+    Verdict,
+    choose_verdicts,
+    read_verdict_file,
+)
 
 
 class Agreement(NamedTuple):
@@ -66,3 +77,178 @@ def describe_agreement(agreement: Agreement) -> str:
     questions = spell_count(agreement.questions, "question", ",")
     words = ", of wrong or not ".join(kappas)
     return f"{questions} read twice, {agreement.same:,} alike: kappa {words}"
+
+
+# --- two files of verdicts
+
+
+class Said(TypedDict):
+    """What a reader says of a question; sql, answers: as a verdict has them."""
+
+    file: str
+    verdict: str
+    reason: str
+    source: str
+    sql: str | None
+    answers: str | None
+
+
+class Disagreement(TypedDict):
+    """A question of which two readers say different things.
+
+    question_id, question_text, gold_sql: None where no run here has the question; then the text is
+        that of the verdicts, if they quote it.
+    """
+
+    question_id: str | None
+    database_name: str
+    question_text: str | None
+    gold_sql: str | None
+    readers: list[Said]
+
+
+class Comparison(NamedTuple):
+    """Two files of verdicts, side by side.
+
+    alone: how many questions each file has that the other has not.
+    counts: of how many questions the first file says the one, and the second the other.
+    """
+
+    files: list[str]
+    agreement: Agreement
+    alone: list[int]
+    counts: dict[tuple[str, str], int]
+    differ: list[Disagreement]
+
+    def list_ids(self) -> list[str]:
+        """The ids of the questions on which the readers differ.
+
+        Raises:
+            InputError: if no run here has one of them.
+        """
+        ids = [each["question_id"] for each in self.differ]
+        if missing := ids.count(None):
+            questions = spell_count(missing, "question")
+            raise InputError(f"no ids of {questions} that no run here has: `dvc repro` makes them")
+        return [name for name in ids if name is not None]
+
+    def describe(self) -> dict[str, Any]:
+        """The comparison as JSON has it."""
+        counts = [
+            {"verdicts": list(verdicts), "questions": count}
+            for verdicts, count in self.counts.items()
+        ]
+        return {
+            "files": self.files,
+            **self.agreement._asdict(),
+            "alone": self.alone,
+            "counts": counts,
+            "differ": self.differ,
+        }
+
+
+def compare_verdicts(left: Path, right: Path, questions: Iterable[Question] = ()) -> Comparison:
+    """Compare the verdicts of two files; of several about one query, those that hold.
+
+    questions: those of a run, which name the questions, those that a correction has replaced, too.
+
+    Raises:
+        InputError: if a file has no verdict, or a line that cannot be meant.
+    """
+    sides = [choose_verdicts(_read_some(path)) for path in (left, right)]
+    both = [key for key in sides[0] if key in sides[1]]
+    pairs = [(sides[0][key].verdict, sides[1][key].verdict) for key in both]
+    known = dict(_name_questions(questions))
+    differ = [
+        _describe(known.get(key), sides[0][key], sides[1][key], (left, right))
+        for key, (one, other) in zip(both, pairs, strict=True)
+        if one != other
+    ]
+    counts = Counter(pairs)
+    order = [(one, other) for one in VERDICT_WORDS for other in VERDICT_WORDS]
+    return Comparison(
+        [str(left), str(right)],
+        find_agreement(pairs),
+        [len(side) - len(both) for side in sides],
+        {pair: counts[pair] for pair in order if counts[pair]},
+        sorted(differ, key=lambda each: (each["database_name"], each["question_id"] or "")),
+    )
+
+
+def _read_some(path: Path) -> list[Verdict]:
+    verdicts = read_verdict_file(path)
+    if not verdicts:
+        raise InputError(f"{path}: expected verdicts, a line of JSON each, found none")
+    return verdicts
+
+
+def _name_questions(questions: Iterable[Question]) -> Iterator[tuple[Key, Disagreement]]:
+    """Each question by the keys that a verdict about it may have: of its text and SQL, and of what
+    these were before a correction."""
+    for question in questions:
+        now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
+        original = question.source.get("correction", {}).get("original", {})
+        for before in (original, {}):
+            text, sql = (before.get(name, value) for name, value in now.items())
+            yield (
+                (question.database_name, hash_question(text, sql)),
+                {
+                    "question_id": question.question_id,
+                    "database_name": question.database_name,
+                    "question_text": text,
+                    "gold_sql": sql,
+                    "readers": [],
+                },
+            )
+
+
+def _describe(
+    known: Disagreement | None, one: Verdict, other: Verdict, paths: tuple[Path, Path]
+) -> Disagreement:
+    readers: list[Said] = [
+        {
+            "file": str(path),
+            "verdict": verdict.verdict,
+            "reason": verdict.reason,
+            "source": verdict.source,
+            "sql": verdict.sql,
+            "answers": verdict.answers,
+        }
+        for path, verdict in zip(paths, (one, other), strict=True)
+    ]
+    named: Disagreement = known or {
+        "question_id": None,
+        "database_name": one.database_name,
+        "question_text": one.question_text or other.question_text,
+        "gold_sql": one.gold_sql or other.gold_sql,
+        "readers": [],
+    }
+    return {**named, "readers": readers}
+
+
+def describe_comparison(comparison: Comparison) -> str:
+    """Two files of verdicts, as lines of text: agreement, counts, and what they differ about."""
+    left, right = comparison.files
+    alone = " and ".join(
+        f"{count:,} in {file}"
+        for count, file in zip(comparison.alone, comparison.files, strict=True)
+    )
+    rows = [(left, right, "questions")]
+    rows += [(*verdicts, f"{count:,}") for verdicts, count in comparison.counts.items()]
+    lines = [describe_agreement(comparison.agreement)]
+    if any(comparison.alone):
+        lines.append(f"read once: {alone}")
+    lines += ["", align(rows)]
+    for each in comparison.differ:
+        lines += ["", each["question_id"] or f"a question of {each['database_name']}"]
+        texts = {"question": each["question_text"], "gold": each["gold_sql"]}
+        lines += [_show(name, text) for name, text in texts.items() if text]
+        for said in each["readers"]:
+            lines.append(_show(said["verdict"], said["reason"] or "no reason"))
+            if said["sql"]:
+                lines.append(_show("", said["sql"]))
+    return "\n".join(lines)
+
+
+def _show(name: str, text: str) -> str:
+    return f"  {name:<12}{make_printable(text)}"
