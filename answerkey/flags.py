@@ -343,8 +343,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         Flag(
             "judged_wrong_sql",
             Policy.FLAG,
-            "A person or a model judged that the SQL does not say what the question asks, and that "
-            "its answer is right all the same.",
+            "A person or a model judged that the SQL says something else than the question, and "
+            "its answer is right.",
             example="a line of data/verdicts with `answers`: `same`",
         ),
         Flag(

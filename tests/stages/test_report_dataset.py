@@ -322,11 +322,11 @@ def test_flow_takes_every_question_to_its_end():
 
 
 def test_flow_of_many_reasons_ends_in_the_others():
-    flow = draw_flow(count_run({code: 50 - place for place, code in enumerate(sorted(FLAGS))}))
+    flow = draw_flow(count_run({code: 100 - place for place, code in enumerate(sorted(FLAGS))}))
     lost = [end for end in flow["ends"] if end["kind"] == "lost"]
     assert len(lost) == 9
     assert sum(end["count"] for end in flow["ends"]) == count_run({})["loaded"] + sum(
-        50 - place for place in range(len(FLAGS))
+        100 - place for place in range(len(FLAGS))
     )
     assert (lost[-1]["link"], lost[-1]["name"]) == ("#reasons", f"{len(FLAGS) - 8} other reasons")
 
