@@ -12,6 +12,7 @@ from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
 from answerkey.flags import EXPLANATIONS
 from answerkey.report.flow import draw_flow
 from answerkey.report.questions import Row, pick_examples
+from answerkey.risk.verdicts import VERDICT_WORDS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from answerkey.selection.choice import Summary
     from answerkey.suites.records import SuiteRecord
 
+READINGS_DIFFER, NO_VERDICT = "they differ", "none"  # as verdicts.js has them
 _EXAMPLES = 3  # of each code
 _MAX_BARS = 12  # of a chart: what one sees at a glance
 
@@ -222,6 +224,7 @@ def make_filters(
         "Left out because of": sorted(code for code, count in reasons.items() if count),
         "In the dataset, flagged": sorted(code for code, count in flags.items() if count),
     }
+    verdicts = {"": VERDICT_WORDS, "Of all": (READINGS_DIFFER, NO_VERDICT)}
     return [
         *([("corpus", "Corpus", {"": corpora})] if len(corpora) > 1 else ()),
         ("database", "Database", {"": databases}),
@@ -229,5 +232,6 @@ def make_filters(
         ("difficulty", "Difficulty", {"": DIFFICULTIES}),
         ("answer_type", "Answer type", {"": ANSWER_TYPES}),
         ("outcome", "Outcome", {"": ("selected", "left out")}),
+        ("verdict", "Verdict", verdicts),
         ("code", "Reason or flag", codes),
     ]

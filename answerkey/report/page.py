@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
 SCRIPTS_OF_WRONG = ("filters.js", "wrong.js")
-SCRIPTS = ("filters.js", "suites.js", "repairs.js", "report.js", "decisions.js", "review.js")
+SCRIPTS = (
+    *("rows.js", "filters.js", "suites.js", "repairs.js", "verdicts.js"),
+    *("report.js", "decisions.js", "review.js"),
+)
 
 # A comment opened by a string or a pattern would swallow the end of the element.
 _COMMENT = ("<!--", r"<\!--")

@@ -42,12 +42,14 @@ if TYPE_CHECKING:
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
 _LATENT = "latent_ambiguity"
-_UNSAID = (
-    "repair",
-    "answers",
-    "kind",
-    "difference",
-)  # of a flag's evidence: what its repair shows, and a code
+# Of a flag's evidence: what its repair shows, and a code.
+_UNSAID = ("repair", "answers", "kind", "difference")
+_JUDGED = {
+    "judged_right": "right",
+    "judged_wrong": "wrong",
+    "judged_wrong_sql": "wrong",
+    "judged_ambiguous": "ambiguous",
+}
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
@@ -97,9 +99,38 @@ class Beside(TypedDict):
 
 
 class ShownRepair(Beside):
-    """A query that was likelier meant than gold, which may be taken as a correction."""
+    """A query that was likelier meant than gold, which may be taken as a correction.
+
+    answers: whether it answers as gold does.
+    """
 
     sql: str
+    answers: str
+
+
+class ShownVerdict(TypedDict):
+    """What somebody has judged; sql, answers, kind and readings as a verdict has them."""
+
+    verdict: str
+    reason: str
+    source: str
+    date: str
+    sql: str | None
+    shown: list[str]
+    answers: str | None
+    kind: str | None
+    readings: list[str]
+
+
+class ShownCorrection(TypedDict):
+    """What a correction did, why and by whom; text and shown: the question and its query before, if
+    it replaced them."""
+
+    action: str
+    reason: str
+    source: str
+    text: str | None
+    shown: list[str] | None
 
 
 class ShownSuite(TypedDict):
@@ -121,6 +152,7 @@ class Row(TypedDict):
     shown: gold SQL as pieces that are coloured.
     names: those of the columns of the answer.
     latent: a reading that answers otherwise on a database of the test suite alone.
+    verdict: the one that holds.
     as_in_corpus: see `find_corpus_text`.
     """
 
@@ -149,6 +181,8 @@ class Row(TypedDict):
     latent: Beside | None
     suite: ShownSuite | None
     agreed: Agreed | None
+    verdict: ShownVerdict | None
+    correction: ShownCorrection | None
     as_in_corpus: dict[str, str] | None
 
 
@@ -246,6 +280,8 @@ def make_page_row(
         "latent": _find_latent(record, most=most),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
         "agreed": _find_agreed(record, most=most),
+        "verdict": _find_verdict(record, most=most),
+        "correction": _show_correction(question.source, most=most),
         "as_in_corpus": None,
     }
     row["as_in_corpus"] = find_corpus_text(question, row, max_characters=most)
@@ -272,7 +308,7 @@ def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[st
 
 
 def _tell_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str, str]]:
-    if code == _LATENT and len(evidence["sql"]) <= most:
+    if code in (_LATENT, *_JUDGED) and len(evidence.get("sql", "")) <= most:
         return []
     if code == "answer_risk" and "signs" in evidence:
         return [_tell_sign(sign) for sign in evidence["signs"]]
@@ -353,6 +389,7 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
             yield {
                 "doubts": find_doubts(repair["rule"], record["flags"]),
                 "sql": repair["sql"],
+                "answers": repair["answers"],
                 "shown": show_sql(repair["sql"]),
                 "difference": tell_difference(repair),
                 **_show_sides(
@@ -441,14 +478,42 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
 
 
 def _describe_source(source: Source) -> str:
-    parts = [f"{name} {value}" for name, value in source.items() if name != "correction"]
-    if correction := source.get("correction"):
-        who = " ".join(filter(None, (correction.get("source"), correction.get("date"))))
-        by = f" by {who}" if who else ""
-        parts.append(f"corrected ({correction['action']}){by}: {correction['reason']}")
-        before = correction.get("original", {}).items()
-        parts += [f"{name} in the corpus: {value}" for name, value in before if value]
-    return "; ".join(parts)
+    return "; ".join(f"{name} {value}" for name, value in source.items() if name != "correction")
+
+
+def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:
+    """The verdict on a question, but for one whose SQL the page would cut."""
+    for flag in record["flags"]:
+        evidence = flag["evidence"]
+        sql = evidence.get("sql")
+        if flag["code"] in _JUDGED and len(sql or "") <= most:
+            return {
+                "verdict": _JUDGED[flag["code"]],
+                "reason": cut_text(evidence["reason"], most),
+                "source": evidence["source"],
+                "date": evidence["date"],
+                "sql": sql,
+                "shown": show_sql(sql) if sql else [],
+                "answers": evidence.get("answers"),
+                "kind": evidence.get("kind"),
+                "readings": evidence.get("readings", []),
+            }
+    return None
+
+
+def _show_correction(source: Source, *, most: int) -> ShownCorrection | None:
+    note = source.get("correction")
+    if note is None:
+        return None
+    before = note.get("original", {})
+    text, sql = before.get("question_text"), before.get("gold_sql")
+    return {
+        "action": note["action"],
+        "reason": cut_text(note["reason"], most),
+        "source": " ".join(filter(None, (note.get("source"), note.get("date"), note["link"]))),
+        "text": text and cut_text(text, most),
+        "shown": show_sql(cut_text(sql, most)) if sql else None,
+    }
 
 
 def show_suite(suite: SuiteRecord, *, max_characters: int) -> ShownSuite:

@@ -6,21 +6,24 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from answerkey.base.records import read_json, read_jsonl
+from answerkey.base.records import hash_question, read_json, read_jsonl
 from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.loading import read_corrections
 from answerkey.flags import FLAGS
-from tests.shared.report_world import HOSTILE, REPORT, STAGES, TRAIN, run_stages
+from answerkey.risk.verdicts import read_verdict_file
+from tests.shared.report_world import EVAL, HOSTILE, REPORT, STAGES, TRAIN, run_stages
 from tests.shared.visits import Review
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+TODAY = datetime.now(UTC).date().isoformat()
 RISKS = {"ships_train_000": 0.9, "books_eval_001": 0.7, "ships_train_002": 0.5}
 FIRST, SECOND, THIRD = RISKS
 MODELS_SQL = "SELECT name FROM ship WHERE built IS NOT NULL"
@@ -95,9 +98,10 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
 
 def test_every_key_is_shown_as_a_button(review):
     buttons = review.page.locator(".review-keys button")
-    names = ["previous", "next", "undo", "close"]
-    names += ["keep", "drop", "fix SQL", "fix text", "take the repair", "take the models' SQL"]
-    assert [text.split(" ", 1)[1] for text in buttons.all_inner_texts()] == names
+    names = ["previous", "next", "open all", "undo", "close"]
+    names += ["keep", "drop", "fix SQL", "fix text", "ambiguous", "take the repair"]
+    names += ["take the models' SQL", "accept the verdict", "accept the second", "accept the third"]
+    assert [text.split(" ", 1)[1] for text in buttons.all_text_contents()] == names
     buttons.filter(has_text="keep").click()
     assert "1 of " in review.status
     assert SECOND in review.shown
@@ -285,7 +289,7 @@ def test_files_say_what_was_decided(review, tmp_path):
     review.press("t")
     review.type("Name of every ship, please.")
     review.press("Tab", "Enter")
-    assert review.list_files() == ["corrections_local.yaml (2)", "verdicts.jsonl (2)"]
+    assert review.list_files() == ["corrections_local.yaml (2)", "verdicts.jsonl (4)"]
     corrections = read_corrections(review.download("corrections", tmp_path))
     assert [(c.action, c.question, c.reason) for c in corrections] == [
         ("exclude", HOSTILE, 'Nobody asks "that": so.'),
@@ -296,14 +300,112 @@ def test_files_say_what_was_decided(review, tmp_path):
         "gold_sql": "SELECT name FROM ship\nORDER BY id",
         "question_text": "Name of every ship, please.",
     }
-    verdicts = list(read_jsonl(review.download("verdicts", tmp_path)))
+    assert {(c.source, c.date) for c in corrections} == {("person:kim", TODAY)}
+    path = review.download("verdicts", tmp_path)
+    assert len(read_verdict_file(path)) == 4
+    verdicts = list(read_jsonl(path))
     assert [(v["question_text"], v["verdict"], v["reason"]) for v in verdicts] == [
         (HOSTILE, "wrong", 'Nobody asks "that": so.'),
         ("How many pages has Ice?", "right", ""),
+        (TRAIN[2][0], "wrong", "The year is not asked."),
+        ("Name of every ship, please.", "right", ""),
     ]
+    assert [v["gold_sql"] for v in verdicts[2:]] == [TRAIN[2][1], verdicts[2]["sql"]]
     assert {v["source"] for v in verdicts} == {"person:kim"}
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", v["date"]) for v in verdicts)
+    assert {v["date"] for v in verdicts} == {TODAY}
     assert list(verdicts[0]) == [
         *("corpus", "database_name", "question_text", "gold_sql"),
         *("verdict", "reason", "source", "date"),
     ]
+
+
+# --- verdicts
+
+
+def test_ambiguous_question_is_written_with_the_other_reading(review, tmp_path):
+    review.press("n", "a")
+    assert review.page.get_by_label("The other reading").input_value() == (
+        "SELECT pages\nFROM book\nWHERE title LIKE 'Ice'"
+    )
+    review.type("Capitals may count, or not.")
+    review.press("Enter", "p")
+    assert "Decided: ambiguous. Capitals may count, or not." in review.shown
+    assert review.list_files() == ["verdicts.jsonl (1)"]
+    (verdict,) = read_verdict_file(review.download("verdicts", tmp_path))
+    assert (verdict.verdict, verdict.sql) == ("ambiguous", REPAIRS[0]["sql"])
+    assert verdict.answers == "other", "the repair was executed"
+
+
+def test_reading_that_a_person_writes_has_no_known_answer(review, tmp_path):
+    review.press("a")
+    review.press("Tab")
+    review.type("It may mean another thing.")
+    review.press("Enter")
+    assert "0 of " in review.status, "gold itself is no other reading"
+    review.type("SELECT 7")
+    review.press("Tab", "Enter")
+    (verdict,) = read_verdict_file(review.download("verdicts", tmp_path))
+    assert (verdict.sql, verdict.answers) == ("SELECT 7", None)
+
+
+PAGES = {"question_text": "How many pages has Ice?", "gold_sql": EVAL[1][1]}
+TO_LOAD = [
+    {**PAGES, "database_name": "books", "verdict": "right", "source": "person:ada"},
+    {
+        "sha256": hash_question(*TRAIN[2]),
+        **{"file": "train_spider.json", "index": 2, "database_name": "ships"},
+        **{"verdict": "wrong", "source": "model:qwen", "kind": "column", "answers": "other"},
+        **{"reason": "The year is not asked.", "sql": "SELECT name FROM ship <b>"},
+        "readings": ["wrong", "right", "wrong"],
+    },
+    {**PAGES, "gold_sql": "SELECT 1", "database_name": "books", "verdict": "wrong"},
+]
+
+
+def load(review: Review, tmp_path: Path, name: str, records: list[dict[str, Any]]) -> None:
+    lines = [json.dumps({"corpus": "local", "date": "2026-03-01", **each}) for each in records]
+    (tmp_path / name).write_text("\n".join([*lines, ""]), "utf-8")
+    review.page.get_by_label("Start from verdicts").set_input_files(tmp_path / name)
+    review.page.locator("#loaded-verdicts", has_text=f"{name}: ").wait_for()
+
+
+def test_verdicts_of_a_file_are_seen_and_accepted_by_a_key(review, tmp_path):
+    review.press("q")
+    load(review, tmp_path, "qwen.jsonl", TO_LOAD)
+    told = review.page.locator("#loaded-verdicts").inner_text()
+    assert told == "qwen.jsonl: 2 of 3 verdicts are about these questions."
+    review.page.reload()
+    review.requests.pop()
+    review.page.get_by_label("Verdict", exact=True).select_option("they differ")
+    review.page.get_by_role("button", name="Start the review of 1 question").click()
+    assert "Verdict: wrong\n\nThe year is not asked." in review.shown
+    assert "What is asked\nSELECT name FROM ship <b>" in review.shown
+    assert "of the readings wrong, right, wrong" in review.shown
+    assert "It answers otherwise than gold." in review.shown
+    assert review.page.locator(".review-keys button", has_text="accept the second").is_disabled()
+    review.press("1")
+    review.press("q")
+    review.page.get_by_label("Verdict", exact=True).select_option("right")
+    review.page.get_by_role("button", name="Start the review of 1 question").click()
+    assert "Verdict: right" in review.shown
+    review.press("1")
+    (correction,) = read_corrections(review.download("corrections", tmp_path))
+    assert correction.replacement == {"gold_sql": "SELECT name FROM ship <b>"}
+    verdicts = read_verdict_file(review.download("verdicts", tmp_path))
+    said = [(each.verdict, each.kind, each.answers, each.source) for each in verdicts]
+    assert sorted(said, key=str) == [
+        ("right", None, None, "person"),
+        ("right", None, None, "person"),
+        ("wrong", "column", "other", "person"),
+    ]
+    review.press("q")
+    review.page.get_by_role("button", name="Forget them").click()
+    review.page.get_by_role("button", name="Start the review of 0 questions").wait_for()
+
+
+def test_file_that_holds_no_verdicts_is_told(review, tmp_path):
+    review.press("q")
+    load(review, tmp_path, "odd.jsonl", [{"verdict": "maybe"}])
+    told = review.page.locator("#loaded-verdicts").inner_text()
+    assert told == "odd.jsonl: line 1 has no verdict: right, wrong or ambiguous."
+    assert review.page.get_by_role("button", name="Forget them").count() == 0

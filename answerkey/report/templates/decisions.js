@@ -4,15 +4,14 @@ const STORE = `answerkey review ${payload.dataset}`;
 const KEEP = "keep";
 const DROP = "drop";
 const FIX = "fix";
+const AMBIGUOUS = "ambiguous";
 
 const textOf = (row) => row.text ?? row.question;
-const isModels = (evidence) =>
-  evidence.some(([name, text]) => name === "source" && text.startsWith("model:"));
 
 // A question that a person has decided about in data/corrections or data/verdicts.
 const isSettled = (row) =>
   row.reason === "excluded_by_curator" ||
-  row.findings.some(([code, evidence]) => code.startsWith("judged_") && !isModels(evidence));
+  (row.verdict !== null && !row.verdict.source.startsWith("model:"));
 
 // Those that a decision can name, the riskiest first; those without an answer last.
 const reviewable = rows
@@ -72,12 +71,16 @@ function nameQuestion(row) {
   ];
 }
 
-function writeCorrection(row, { kind, replacement, reason }) {
+const tellReviewer = () => (store.reviewer ? `person:${store.reviewer}` : "person");
+
+function writeCorrection(row, { kind, replacement, reason, date }) {
   const values = Object.entries(replacement ?? {}).map(([name, text]) => `    ${name}: ${quote(text)}`);
   return [
     ...nameQuestion(row),
     ...(kind === FIX ? ["  action: replace", "  replacement:", ...values] : ["  action: exclude"]),
     `  reason: ${quote(reason)}`,
+    `  source: ${quote(tellReviewer())}`,
+    `  date: ${quote(date)}`,
     "",
   ].join("\n");
 }
@@ -87,7 +90,7 @@ function writeCorrection(row, { kind, replacement, reason }) {
 function writeCorrections() {
   const files = new Map();
   for (const [row, decision] of listDecided()) {
-    if (decision.kind === KEEP) continue;
+    if (decision.kind !== FIX && decision.kind !== DROP) continue;
     if (!files.has(row.corpus)) files.set(row.corpus, new Map());
     files.get(row.corpus).set(nameQuestion(row).join("\n"), writeCorrection(row, decision));
   }
@@ -98,18 +101,37 @@ function writeCorrections() {
   }));
 }
 
+// What a decision says of a question as it is; of one that is fixed, what was wrong in the corpus, and
+// that it is right as fixed.
+function listVerdicts(row, { kind, reason, replacement, reading, answers, fault }) {
+  const about = { question_text: textOf(row), gold_sql: row.sql };
+  if (kind === KEEP) return [{ ...about, verdict: "right", reason }];
+  if (kind === DROP) return [{ ...about, verdict: "wrong", reason, kind: fault }];
+  if (kind === AMBIGUOUS) return [{ ...about, verdict: "ambiguous", reason, sql: reading, answers }];
+  const { question, sql } = { ...row, ...row.as_in_corpus };
+  const before = { question_text: question, gold_sql: sql };
+  const wrong = { verdict: "wrong", reason, sql: replacement.gold_sql, answers, kind: fault };
+  const fixed = { ...before, ...replacement, verdict: "right", reason: "" };
+  return [{ ...before, ...wrong }, fixed];
+}
+
+// What is undefined, or null as a loaded verdict has it, is not written.
 function writeVerdicts() {
-  const judged = listDecided().filter(([, { kind }]) => kind !== FIX);
-  const lines = judged.map(([row, { kind, reason, date }]) => ({
-    corpus: row.corpus,
-    database_name: row.database,
-    question_text: textOf(row),
-    gold_sql: row.sql,
-    verdict: kind === KEEP ? "right" : "wrong",
-    reason,
-    source: store.reviewer ? `person:${store.reviewer}` : "person",
-    date,
-  }));
+  const lines = listDecided().flatMap(([row, decision]) =>
+    listVerdicts(row, decision).map(({ question_text, gold_sql, verdict, reason, sql, answers, kind }) => ({
+      corpus: row.corpus,
+      database_name: row.database,
+      question_text,
+      gold_sql,
+      verdict,
+      reason,
+      source: tellReviewer(),
+      date: decision.date,
+      sql: sql ?? undefined,
+      answers: answers ?? undefined,
+      kind: kind ?? undefined,
+    })),
+  );
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   return lines.length ? [{ name: "verdicts.jsonl", count: lines.length, text }] : [];
 }

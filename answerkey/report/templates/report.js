@@ -1,25 +1,8 @@
-// The table of all questions. Text is only ever set as text: nothing here parses HTML, and what
-// DataTables caches for its search is escaped, since it decodes entities through innerHTML.
-const payload = JSON.parse(document.getElementById("payload").textContent);
-const rows = payload.rows.map((values) =>
-  Object.fromEntries(payload.columns.map((name, index) => [name, values[index]])),
-);
+// The table of all questions. What DataTables caches for its search is escaped, since it decodes
+// entities through innerHTML.
 const form = document.querySelector(".filters");
 const search = document.getElementById("search");
 const selects = [...form.querySelectorAll("select")];
-// Those of the dataset first: one sees what came of the run, and not what it left.
-rows.sort((a, b) => (a.reason !== null) - (b.reason !== null));
-
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-const escapeText = (text) =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-const codesOf = (row) => [...new Set(row.findings.map(([code]) => code))];
-const outcomeOf = (row) => (row.reason === null ? "selected" : "left out");
 
 // --- what a row looks like
 
@@ -115,6 +98,21 @@ function showFacts(row) {
   return make("p", { className: "facts" }, facts.filter(Boolean).join(" \u00b7 "));
 }
 
+// What a correction did, why and by whom, and the query that the corpus has.
+function showCorrection({ correction, shown }) {
+  if (correction === null) return [];
+  const words = correction.action === "replace" ? "Corrected" : "Excluded by a correction";
+  const box = make("div", { className: "verdict" }, make("h3", {}, words), make("p", {}, correction.reason));
+  if (correction.source) box.append(make("p", { className: "facts" }, correction.source));
+  if (correction.text !== null) box.append(showPart("Question in the corpus", make("p", {}, correction.text)));
+  if (correction.shown !== null) {
+    const before = make("div", {}, make("h3", {}, "SQL in the corpus"), showSql(correction.shown));
+    const now = make("div", {}, make("h3", {}, "Gold SQL, as corrected"), showSql(shown));
+    box.append(make("div", { className: "pair" }, before, now));
+  }
+  return [box];
+}
+
 // A question as a card: gold with its answer, or beside the query that was likelier meant; why it is
 // left out; what else is known of it, and `more`.
 function showCard(row, ...more) {
@@ -123,8 +121,14 @@ function showCard(row, ...more) {
   const kind = row.answer_type === null ? "" : `, ${row.answer_type}`;
   const answer = showPart(`Gold answer${kind}`, ...showAnswer(row.answer, row.names));
   const parts = [answer, ...showOthers(row)];
-  if (row.repairs.length) box.append(...showDoubts(row));
-  else box.append(make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0)));
+  const verdicts = verdictsOf(row);
+  const gold = () => make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0));
+  box.append(...showCorrection(row), ...verdicts.map((verdict) => showVerdict(row, verdict)));
+  if (verdicts.length > 0) {
+    if (verdicts.every(({ sql }) => sql === null)) box.append(gold());
+    if (row.repairs.length) box.append(fold(tellCount(row.repairs.length, "query by a rule", "queries by rules"), ...showDoubts(row)));
+  } else if (row.repairs.length) box.append(...showDoubts(row));
+  else box.append(gold());
   if (row.reason !== null) {
     const why = make("div", { className: "why" }, make("h3", {}, "Why it is left out"));
     why.append(...showFinding(flags.shift()));
@@ -217,6 +221,7 @@ table.table().body().addEventListener("click", (event) => {
 // --- search and filters
 
 function matches(row, key, value) {
+  if (key === "verdict") return hasVerdict(row, value);
   if (key === "outcome") return outcomeOf(row) === value;
   if (key !== "code") return row[key] === value;
   return row.reason === null ? codesOf(row).includes(value) : row.reason === value;

@@ -7,21 +7,38 @@ const undone = []; // what undo brings back: the place in the queue, and the dec
 let queue = reviewable;
 let place = 0;
 
-const FIXES = { gold_sql: ["SQL", (row) => row.sql], question_text: ["Text", textOf] };
+const FIELDS = {
+  gold_sql: ["SQL as it should be", (row) => row.sql],
+  question_text: ["Text as it should be", textOf],
+  reading: ["The other reading, as SQL", (row) => row.sql],
+};
 const DECISIONS = [
   ["k", "keep", () => settle({ kind: KEEP, reason: "" })],
   ["d", "drop", () => ask(DROP)],
   ["s", "fix SQL", () => ask(FIX, "gold_sql")],
   ["t", "fix text", () => ask(FIX, "question_text")],
+  ["a", "ambiguous", askReading],
   ["r", "take the repair", takeRepair],
   ["m", "take the models' SQL", takeModels],
+  ["1", "accept the verdict", () => acceptVerdict(0)],
+  ["2", "accept the second", () => acceptVerdict(1)],
+  ["3", "accept the third", () => acceptVerdict(2)],
 ];
 const MOVES = [
   ["p", "previous", () => show(place - 1)],
   ["n", "next", () => show(place + 1)],
+  ["o", "open all", openFolds],
   ["u", "undo", undo],
   ["q", "close", () => dialog.close()],
 ];
+// Which of the decisions a question offers, of those that not every one does.
+const OFFERS = {
+  r: (row) => repairOf(row) !== null,
+  m: (row) => agreedOf(row) !== null,
+  1: (row) => verdictsOf(row).length > 0,
+  2: (row) => verdictsOf(row).length > 1,
+  3: (row) => verdictsOf(row).length > 2,
+};
 
 // What models agree on, if it is not the corpus's own query, which a correction has replaced.
 const agreedOf = ({ agreed, as_in_corpus: own }) => (agreed?.sql === own.sql ? null : agreed);
@@ -58,7 +75,7 @@ function showDecision(row) {
   if (decision === null) return [];
   const box = make("div", { className: "decided" });
   box.append(make("p", {}, make("strong", {}, `Decided: ${decision.kind}. `), decision.reason));
-  for (const text of Object.values(decision.replacement ?? {})) {
+  for (const text of [...Object.values(decision.replacement ?? {}), decision.reading].filter(Boolean)) {
     box.append(make("pre", {}, make("code", {}, text)));
   }
   return [box];
@@ -77,9 +94,9 @@ function show(to) {
   part("place").textContent = tellPlace();
   part("question").replaceChildren(describe(row), question, ...showDecision(row), card);
   part("form").hidden = true;
-  for (const [key, isThere] of [["r", repairOf(row) !== null], ["m", agreedOf(row) !== null]]) {
-    const button = part("decisions").querySelector(`[data-key=${key}]`);
-    button.disabled = button.hidden = !isThere;
+  for (const [key, isOffered] of Object.entries(OFFERS)) {
+    const button = part("decisions").querySelector(`[data-key="${key}"]`);
+    button.disabled = button.hidden = !isOffered(row);
   }
   part("question").focus();
   part("question").scrollTop = 0;
@@ -116,15 +133,34 @@ function settle(decision) {
 // Both are in the fields, so that Enter takes them and one may change them before.
 function takeRepair() {
   const repair = repairOf(queue[place]);
-  if (repair === null) return;
-  ask(FIX, "gold_sql", { ...repair, reason: tellDoubts(repair) });
+  if (repair !== null) ask(FIX, "gold_sql", { ...repair, reason: tellDoubts(repair) });
+}
+
+// The likeliest repair may be the other reading: it is in the field, too.
+function askReading() {
+  const row = queue[place];
+  const repair = decisionOf(row)?.kind === AMBIGUOUS ? null : repairOf(row);
+  ask(AMBIGUOUS, "reading", repair === null ? undefined : { ...repair, reason: tellDoubts(repair) });
 }
 
 function takeModels() {
   const agreed = agreedOf(queue[place]);
   if (agreed === null) return;
   const replacement = { ...decisionOf(queue[place])?.replacement, gold_sql: agreed.sql };
-  settle({ kind: FIX, reason: `${agreed.models} agree on it.`, replacement });
+  settle({ kind: FIX, reason: `${agreed.models} agree on it.`, replacement, answers: "other" });
+}
+
+// A verdict as if one had decided so. SQL that a correction has put in place since is kept.
+function acceptVerdict(index) {
+  const row = queue[place];
+  const verdict = verdictsOf(row)[index];
+  if (verdict === undefined) return;
+  const { sql, answers, kind: fault } = verdict;
+  const reason = verdict.reason || `Judged so by ${verdict.source}.`;
+  if (verdict.verdict === "right" || sql === row.sql) settle({ kind: KEEP, reason: verdict.reason });
+  else if (verdict.verdict === "ambiguous") settle({ kind: AMBIGUOUS, reason, reading: sql, answers });
+  else if (sql === null) settle({ kind: DROP, reason, fault });
+  else settle({ kind: FIX, reason, replacement: { gold_sql: sql }, answers, fault });
 }
 
 // After a reload there is no last decision: that of the question shown goes.
@@ -140,7 +176,7 @@ function ask(kind, name, proposal) {
   const row = queue[place];
   const decision = decisionOf(row);
   const before = decision?.kind === kind ? decision : null;
-  const [label, find] = FIXES[name] ?? [];
+  const [label, find] = FIELDS[name] ?? [];
   const value = make("textarea", { spellcheck: false, required: true });
   const reason = make("input", { type: "text", required: true });
   let own, laidOut;
@@ -149,15 +185,15 @@ function ask(kind, name, proposal) {
     reason.value = payload.meanings[row.findings[0][0]];
   }
   const fields = [make("label", {}, "Reason", reason)];
-  if (kind === FIX) {
-    own = proposal?.sql ?? before?.replacement[name] ?? find(row);
+  if (kind !== DROP) {
+    own = proposal?.sql ?? before?.reading ?? before?.replacement?.[name] ?? find(row);
     const { shown } = proposal ?? row;
-    const isShown = name === "gold_sql" && own === (proposal ?? row).sql;
+    const isShown = name !== "question_text" && own === (proposal ?? row).sql;
     value.value = isShown ? shown.map((piece) => piece.slice(1)).join("") : own;
     value.rows = Math.min(14, value.value.split("\n").length + 1);
-    if (name === "gold_sql") value.className = "sql";
+    if (name !== "question_text") value.className = "sql";
     laidOut = value.value.trim();
-    fields.unshift(make("label", {}, `${label} as it should be`, value));
+    fields.unshift(make("label", {}, label, value));
   }
   const save = make("button", { type: "submit" }, "Save (Enter in the reason)");
   const cancel = make("button", { type: "button" }, "Cancel (Esc)");
@@ -170,17 +206,30 @@ function ask(kind, name, proposal) {
     const written = value.value.trim();
     const text = written === laidOut ? own.trim() : written;
     const isSame = [find?.(row), row.as_in_corpus[corpus]].includes(text);
-    value.setCustomValidity(kind === FIX && isSame ? "It is this already: change it." : "");
+    value.setCustomValidity(kind !== DROP && isSame ? "It is this already: change it." : "");
     reason.setCustomValidity(reason.value.trim() ? "" : "Say what is wrong.");
     if (!box.reportValidity()) return;
-    const fixed = kind === FIX ? { ...before?.replacement, [name]: text } : undefined;
-    settle({ kind, reason: reason.value.trim(), replacement: fixed });
+    const made = { kind, reason: reason.value.trim() };
+    if (kind === FIX) made.replacement = { ...before?.replacement, [name]: text };
+    if (kind === AMBIGUOUS) made.reading = text;
+    // Of SQL that somebody has executed, one knows what it answers.
+    const known = [proposal, before && { ...before, sql: before.reading ?? before.replacement?.gold_sql }];
+    const sql = made.reading ?? made.replacement?.gold_sql;
+    made.answers = known.find((each) => sql !== undefined && each?.sql === sql)?.answers;
+    settle(made);
   };
   for (const field of [value, reason]) field.oninput = () => field.setCustomValidity("");
   box.hidden = false;
   value.setSelectionRange(0, 0);
-  if (kind === FIX && proposal === undefined) value.focus();
+  if (kind !== DROP && proposal === undefined) value.focus();
   else reason.select();
+}
+
+// All that is folded of a question, or none of it.
+function openFolds() {
+  const folds = [...part("question").querySelectorAll("details")];
+  const isOpening = folds.some(({ open }) => !open);
+  for (const fold of folds) fold.open = isOpening;
 }
 
 // --- keys
@@ -248,3 +297,37 @@ start.addEventListener("click", () => {
   const first = queue.findIndex((row) => decisionOf(row) === null);
   show(first === -1 ? 0 : first);
 });
+
+// --- verdicts to start from
+
+const picker = document.getElementById("load-verdicts");
+const forget = document.getElementById("forget-verdicts");
+const toldOfLoaded = document.getElementById("loaded-verdicts");
+
+function tellLoaded(words) {
+  const count = loaded.size.toLocaleString("en");
+  toldOfLoaded.textContent = words ?? (loaded.size ? `${count} questions with loaded verdicts.` : "");
+  forget.hidden = loaded.size === 0;
+  table.draw();
+}
+
+picker.addEventListener("change", async () => {
+  const words = [];
+  for (const file of picker.files) {
+    try {
+      words.push(await loadVerdicts(file));
+    } catch (error) {
+      words.push(`${file.name}: ${error.message}.`);
+    }
+  }
+  picker.value = "";
+  storeLoaded();
+  tellLoaded(words.join(" "));
+});
+forget.addEventListener("click", () => {
+  loaded.clear();
+  storeLoaded();
+  tellLoaded();
+});
+document.querySelector(".load-verdicts").hidden = false;
+tellLoaded();
