@@ -169,6 +169,43 @@ def import_corrections(file: Path, *, date: str, **options: str) -> int:
     return 0
 
 
+def read(
+    name: str,
+    *,
+    question_id: list[str],
+    database: list[str],
+    corpus: str | None,
+    count: int | None,
+    judged: bool,
+    turns: int,
+    max_tokens: int | None,
+    workers: int,
+    template: Path | None,
+    **server: Any,
+) -> int:
+    from answerkey.reading.run import Choice, read_gold, read_server
+
+    choice = Choice(
+        question_ids=tuple(question_id),
+        databases=tuple(database),
+        corpus=corpus,
+        count=count,
+        judged=judged,
+    )
+    print(
+        read_gold(
+            name,
+            choice=choice,
+            server=read_server(**server),
+            turns=turns,
+            max_tokens=max_tokens,
+            workers=workers,
+            template=template,
+        )
+    )
+    return 0
+
+
 def completion(shell: str) -> int:
     import shtab
 
@@ -335,6 +372,54 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument("--license", required=True, help="of the list, such as cc-by-4.0")
     verb.add_argument("--date", required=True, help="its day, such as 2026-03-01")
 
+    verb = add(
+        read,
+        "let a model judge gold SQL, with the database open, and write verdicts and corrections",
+        "--name qwen3_32b --count 100 --max-tokens 5000000",
+    )
+    verb.add_argument("--name", required=True, help="of the files that are written")
+    verb.add_argument(
+        "--count", type=_read_count, metavar="N", help="the N riskiest (default: all)"
+    )
+    verb.add_argument(
+        "--question-id", nargs="+", action="extend", default=[], help="these, whatever is known"
+    )
+    verb.add_argument(
+        "--database", nargs="+", action="extend", default=[], help="questions of these alone"
+    )
+    verb.add_argument("--corpus", help="questions of this entry of corpora alone")
+    verb.add_argument(
+        "--judged", action="store_true", help="also questions about which there is a verdict"
+    )
+    verb.add_argument(
+        "--max-tokens", type=_read_size, metavar="N", help="end the run before it takes more"
+    )
+    verb.add_argument(
+        "--turns",
+        type=_read_size,
+        default=8,
+        metavar="N",
+        help="replies of the model in a reading; in the last two it cannot query (default:"
+        " %(default)s)",
+    )
+    verb.add_argument(
+        "--workers",
+        type=_read_size,
+        default=4,
+        metavar="N",
+        help="readings at the same time (default: %(default)s)",
+    )
+    verb.add_argument("--template", type=read_path, help="of the prompt (default: the package's)")
+    for option, kind, default, about in (
+        ("--reply-tokens", _read_size, 8192, "of one reply at most"),
+        ("--temperature", _read_number, None, "of the model (default: the server's)"),
+        ("--timeout-s", _read_size, 300, "seconds for one reply"),
+        ("--attempts", _read_size, 4, "for one reply"),
+        ("--backoff-s", _read_number, 2.0, "seconds to the second attempt, then twice as many"),
+    ):
+        about += "" if default is None else " (default: %(default)s)"
+        verb.add_argument(option, type=kind, default=default, metavar="N", help=about)
+
     verb = add(completion, "print a script by which a shell completes these commands", "bash")
     verb.add_argument("shell", choices=("bash", "tcsh", "zsh"), help="which shell")
     return parser
@@ -352,6 +437,19 @@ def _read_count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"expected a whole number from 0, found {text!r}")
     return int(text)
+
+
+def _read_size(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def _read_number(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := float(text)) < float("inf"):
+            return value
+    raise argparse.ArgumentTypeError(f"expected a number from 0, found {text!r}")
 
 
 def _add_dataset(verb: argparse.ArgumentParser, read_path: Callable[[str], Path]) -> None:

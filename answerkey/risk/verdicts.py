@@ -53,6 +53,8 @@ Key = tuple[str, str]  # database_name, sha256 of text and gold SQL
 
 Blank = Annotated[str, text("text", pattern="")]
 Word = Annotated[str, one_of(VERDICT_WORDS)]
+Answers = Annotated[str, one_of((SAME, OTHER))]
+FaultKind = Annotated[str, one_of(KINDS)]
 Readings = Annotated[list[str], listing("a list of verdicts", Word, least=1)]
 
 
@@ -81,8 +83,8 @@ class Verdict:
     index: From0 | None = None
     sha256: Sha256 | None = None
     sql: Words | None = None
-    answers: Annotated[str, one_of((SAME, OTHER))] | None = None
-    kind: Annotated[str, one_of(KINDS)] | None = None
+    answers: Answers | None = None
+    kind: FaultKind | None = None
     readings: Readings | None = None
     where: str = ""
 

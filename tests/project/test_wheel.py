@@ -79,6 +79,8 @@ def test_it_has_one_package_with_its_data(wheel: Path) -> None:
     assert {
         "py.typed",
         "reward.py",
+        "reading/prompt.j2",
+        "reading/rules.md",
         "report/templates/report.html.j2",
         "report/datatables/LICENSE.txt",
         "licenses/LICENSE",

@@ -1,0 +1,184 @@
+"""A conversation about one question: the model looks around by the tool `run_sql`, some replies
+long, and ends with a verdict whose query runs.
+
+Whatever is wrong with a reply (a call of a tool that is not there, a verdict without its query, SQL
+that does not run) the model is told, and may mend as long as replies are left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from typing import Any, NamedTuple
+
+from answerkey.base.records import decode_json
+from answerkey.dataset import Question
+from answerkey.environments.questions import RUN_SQL, run_sql
+from answerkey.reading.model import Message, Model, ToolCall
+from answerkey.reward import RewardPool
+from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
+from answerkey.sqlite.statement import trim_statement
+
+_FOR_VERDICT = 2  # the last replies, in which the tool is closed: one to mend the verdict
+_CALLS = 4  # of one reply
+_REASON_CHARACTERS = 1000
+_TOO_MANY = f"It was not run: a reply has {_CALLS} calls at most."
+_NO_MORE = "No more queries: give your verdict, as a line of JSON."
+_MEND = "{fault} Answer again, and end with the line of JSON."
+
+
+class NoVerdictError(Exception):
+    """A conversation that came to no verdict; the message says why."""
+
+
+class Judgement(NamedTuple):
+    """What a reading comes to.
+
+    sql: what is asked, or of an ambiguous question the reading that gold does not take.
+    answers: whether it answers as gold does.
+    rows_sha256: of what it answers, its rows in any order.
+    """
+
+    verdict: str
+    reason: str
+    sql: str | None = None
+    kind: str | None = None
+    answers: str | None = None
+    rows_sha256: str | None = None
+
+
+class _FaultError(Exception):
+    """What is wrong with a reply, in words for the model."""
+
+
+def count_queries(turns: int) -> int:
+    """In how many of so many replies the model may query."""
+    return max(0, turns - _FOR_VERDICT)
+
+
+async def read_question(
+    question: Question, prompt: str, model: Model, pool: RewardPool, *, turns: int
+) -> Judgement:
+    """What the model says of a question in so many replies.
+
+    Raises:
+        NoVerdictError: if it says nothing that counts.
+        NoReplyError, OutOfTokensError: as `Model.ask`.
+        OSError, sqlite3.DatabaseError: if the database is missing or corrupt.
+    """
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    queries, fault = count_queries(turns), ""
+    for turn in range(1, turns + 1):
+        tools = None if not queries else "auto" if turn <= queries else "none"
+        reply = await model.ask(messages, tools=tools)
+        messages.append(reply.message)
+        if reply.calls:
+            fault = "it went on querying"
+            for index, call in enumerate(reply.calls):
+                said = _TOO_MANY
+                if turn > queries:
+                    said = _NO_MORE
+                elif index < _CALLS:
+                    said = await _answer(call, question, pool)
+                messages.append({"role": "tool", "tool_call_id": call.call_id, "content": said})
+            if turn >= queries:
+                messages.append({"role": "user", "content": _NO_MORE})
+            continue
+        try:
+            judgement = parse_verdict(reply.text)
+            return await asyncio.to_thread(_check_query, judgement, question, pool)
+        except _FaultError as error:
+            fault = f"it was cut at its length: {error}" if reply.is_cut else str(error)
+            messages.append({"role": "user", "content": _MEND.format(fault=fault)})
+    raise NoVerdictError(f"no verdict in {turns} replies: {fault}")
+
+
+async def _answer(call: ToolCall, question: Question, pool: RewardPool) -> str:
+    """What the tool says to a call."""
+    if call.name != RUN_SQL["name"]:
+        return f"There is no tool {call.name[:80]}: expected {RUN_SQL['name']}."
+    try:
+        arguments = decode_json(call.arguments)
+    except (ValueError, RecursionError):
+        arguments = None
+    sql = arguments.get("sql") if isinstance(arguments, dict) else None
+    if not isinstance(sql, str):
+        return f'Expected the arguments {{"sql": "SELECT ..."}}, found {call.arguments[:200]}'
+    return await asyncio.to_thread(run_sql, pool, sql, question.database_name, question.now)
+
+
+def parse_verdict(text: str) -> Judgement:
+    """The last verdict in a text, which is a JSON object.
+
+    >>> parse_verdict('Each ship is counted. {"verdict": "right"}').verdict
+    'right'
+    """
+    start = text.rfind("{")
+    while start >= 0:
+        try:
+            found, _ = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            found = None
+        if isinstance(found, dict) and "verdict" in found:
+            return _read_verdict(found)
+        start = text.rfind("{", 0, start)
+    raise _FaultError(f"Expected a verdict as JSON, found {text[-200:]!r}.")
+
+
+def _read_verdict(found: dict[str, Any]) -> Judgement:
+    verdict = found["verdict"]
+    if verdict not in VERDICT_WORDS:
+        expected = ", ".join(VERDICT_WORDS)
+        raise _FaultError(f"verdict: expected one of {expected}, found {verdict!r:.80}.")
+    texts: dict[str, str] = {}
+    for name in ("reason", "sql", "kind"):
+        value = found.get(name)
+        texts[name] = value.strip() if isinstance(value, str) else ""
+    reason = " ".join(texts["reason"].split())[:_REASON_CHARACTERS]
+    if verdict == RIGHT:
+        return Judgement(verdict, reason)
+    if not reason or not texts["sql"]:
+        raise _FaultError(f"{verdict}: expected sql and reason beside it.")
+    kind = texts["kind"] if texts["kind"] in KINDS else KINDS[-1]
+    return Judgement(verdict, reason, texts["sql"], kind)
+
+
+def _check_query(judgement: Judgement, question: Question, pool: RewardPool) -> Judgement:
+    """The same with what its query answers, which must run and be another one than gold."""
+    if judgement.sql is None:
+        return judgement
+    sql, name, now = trim_statement(judgement.sql), question.database_name, question.now
+    if sql.split() == trim_statement(question.gold_sql).split():
+        raise _FaultError("sql: expected another query than gold.")
+    rows = pool.execute(sql, name, now=now)
+    if rows is None:
+        raise _FaultError(f"sql: it does not run: {run_sql(pool, sql, name, now)}.")
+    answers = OTHER
+    if question.gold_answer is not None:
+        reward = pool.score_sql(
+            sql,
+            question.gold_answer,
+            database_name=name,
+            order_matters=bool(question.order_matters),
+            accepted_rows=question.accepted_rows,
+            now=now,
+        )
+        answers = SAME if reward else OTHER
+    return judgement._replace(sql=sql, answers=answers, rows_sha256=hash_rows(rows))
+
+
+def hash_rows(rows: list[tuple[Any, ...]]) -> str:
+    """The sha256 of rows in any order; floats that differ by rounding count as one.
+
+    >>> hash_rows([(1, "a"), (0.1 + 0.2, None)]) == hash_rows([(0.3, None), (1, "a")])
+    True
+    >>> hash_rows([("1",)]) == hash_rows([(1,)])
+    False
+    """
+    lines = sorted(json.dumps([_round(value) for value in row]) for row in rows)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _round(value: object) -> object:
+    return [f"{value:.9g}"] if isinstance(value, float) else value

@@ -1,0 +1,259 @@
+"""Readings of gold, a line each, and the verdicts and corrections that follow from them.
+
+data/readings/NAME.jsonl grows by a line as a reading ends, so that a run that was cut short goes on
+where it was. data/verdicts/NAME.jsonl and data/corrections/NAME.yaml are made of it, whole.
+
+A question is read twice, and a third time if the two readings part: if their verdicts differ, or if
+both say `wrong` and their queries have different rows. Then:
+
+- what two of the three readings say holds;
+- if two say `wrong` of which no two have the same rows, the verdict is `wrong`, without a query;
+- if each says something else, the question is `ambiguous`: careful readers part.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from answerkey.base.errors import InputError
+from answerkey.base.kinds import Day, From1, Words, check_value
+from answerkey.base.log import spell_count
+from answerkey.base.records import encode_json, read_lines, replace_file, write_jsonl
+from answerkey.corpus.corpora import CORRECTIONS_DIR
+from answerkey.corpus.loading import REPLACE
+from answerkey.risk.agreement import describe_agreement, find_agreement
+from answerkey.risk.verdicts import (
+    AMBIGUOUS,
+    RIGHT,
+    VERDICT_WORDS,
+    VERDICTS,
+    WRONG,
+    Answers,
+    Blank,
+    FaultKind,
+    Word,
+)
+
+READINGS = Path("data/readings")
+MOST_READINGS = 3
+
+Key = tuple[str, str, str]  # database_name, question_text, gold_sql
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one conversation about a question came to; a line of data/readings.
+
+    db_id: the database as its corpus calls it.
+    number: which reading of the question it is, from 1.
+    sql, kind, answers, rows_sha256: as in `answerkey.reading.conversation.Judgement`.
+    """
+
+    corpus: Words
+    db_id: Words
+    database_name: Words
+    question_text: Words
+    gold_sql: Words
+    number: From1
+    verdict: Word
+    reason: Blank
+    source: Words
+    date: Day
+    sql: Words | None = None
+    kind: FaultKind | None = None
+    answers: Answers | None = None
+    rows_sha256: Words | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict != RIGHT and (self.sql is None or self.rows_sha256 is None):
+            raise ValueError(f"expected sql and rows_sha256 beside the verdict {self.verdict}")
+
+    @property
+    def key(self) -> Key:
+        return self.database_name, self.question_text, self.gold_sql
+
+    def agrees(self, other: Reading) -> bool:
+        """Whether another reading says the same."""
+        if self.verdict != other.verdict:
+            return False
+        return self.verdict != WRONG or self.rows_sha256 == other.rows_sha256
+
+
+class Settled(NamedTuple):
+    """What the readings of a question come to. sql: None if it is right, or if nobody agrees on
+    what is asked."""
+
+    verdict: str
+    reason: str
+    source: str
+    sql: str | None = None
+    kind: str | None = None
+    answers: str | None = None
+
+
+def settle(readings: Sequence[Reading]) -> Settled | None:
+    """What holds of a question after its readings, as the module says; None: it needs another."""
+    for one, other in combinations(readings, 2):
+        if one.agrees(other):
+            return Settled(one.verdict, one.reason, one.source, one.sql, one.kind, one.answers)
+    if len(readings) < MOST_READINGS:
+        return None
+    counts = Counter(reading.verdict for reading in readings)
+    told = " ".join(f"({each.number}) {each.reason}" for each in readings if each.reason)
+    if counts[WRONG] > 1:
+        kinds = Counter(each.kind for each in readings if each.verdict == WRONG)
+        (kind, times), *_ = kinds.most_common(1)
+        reason = f"Readings agree that it is wrong, and not on what is asked: {told}"
+        return Settled(WRONG, reason, readings[0].source, kind=kind if times > 1 else None)
+    doubting = next(each for each in readings if each.verdict != RIGHT)
+    reason = f"No two readings agree: {told}"
+    return Settled(
+        AMBIGUOUS, reason, doubting.source, doubting.sql, doubting.kind, doubting.answers
+    )
+
+
+class Readings:
+    """The readings of a file.
+
+    Raises:
+        InputError: if a line is no reading, or if the files that follow from the readings are there
+            and the readings are not: those of somebody else.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.path = READINGS / f"{name}.jsonl"
+        self.verdicts = VERDICTS / f"{name}.jsonl"
+        self.corrections = CORRECTIONS_DIR / f"{name}.yaml"
+        self._by_key: dict[Key, dict[int, Reading]] = {}
+        if self.path.is_file():
+            _drop_torn_line(self.path)
+            for where, record in read_lines(self.path):
+                self._keep(check_value(Reading, record, where=where))
+            return
+        for path in (self.verdicts, self.corrections):
+            if path.exists():
+                raise InputError(
+                    f"{path} is there, without {self.path} of which `answerkey read` makes it:"
+                    " choose another --name"
+                )
+
+    def _keep(self, reading: Reading) -> None:
+        self._by_key.setdefault(reading.key, {})[reading.number] = reading
+
+    def add(self, reading: Reading) -> None:
+        """Keep a reading, on the disk, too."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        known = {name: value for name, value in asdict(reading).items() if value is not None}
+        with self.path.open("ab", buffering=0) as file:
+            file.write(encode_json(known) + b"\n")
+        self._keep(reading)
+
+    def find_next(self, key: Key) -> int | None:
+        """The number of the reading that a question needs next; None if it is settled."""
+        readings = self._list(key)
+        return None if settle(readings) else len(readings) + 1
+
+    def _list(self, key: Key) -> list[Reading]:
+        return [reading for _, reading in sorted(self._by_key.get(key, {}).items())]
+
+    @property
+    def corpora(self) -> set[str]:
+        return {reading.corpus for key in self._by_key for reading in self._list(key)}
+
+    def write(self) -> str:
+        """Write the verdicts and the corrections that follow, and say what there is."""
+        settled: dict[Key, tuple[list[Reading], Settled]] = {}
+        for key in sorted(self._by_key):
+            readings = self._list(key)
+            if (outcome := settle(readings)) is not None:
+                settled[key] = readings, outcome
+        lines = [line for pair in settled.values() for line in _write_verdicts(*pair)]
+        entries = [_write_correction(*pair) for pair in settled.values() if _is_corrected(pair[1])]
+        if settled:
+            write_jsonl(self.verdicts, lines)
+            _write_yaml(self.corrections, entries)
+        return self._describe(settled, len(entries))
+
+    def _describe(
+        self, settled: Mapping[Key, tuple[list[Reading], Settled]], corrected: int
+    ) -> str:
+        counts = Counter(outcome.verdict for _, outcome in settled.values())
+        pairs = [self._list(key)[:2] for key in self._by_key]
+        agreement = find_agreement(
+            [(one.verdict, two.verdict) for one, two in filter(_is_pair, pairs)]
+        )
+        told = ", ".join(f"{word} {counts[word]:,}" for word in VERDICT_WORDS)
+        lines = [
+            f"{spell_count(len(settled), 'question', ',')} settled: {told}",
+            f"read and not settled: {len(self._by_key) - len(settled):,}",
+            describe_agreement(agreement),
+        ]
+        if settled:
+            lines.append(f"{self.verdicts}, {self.corrections} ({corrected:,})")
+        return "\n".join(lines)
+
+
+def _is_pair(readings: list[Reading]) -> bool:
+    return len(readings) == 2
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Drop what a run that was killed left of its last line."""
+    text = path.read_bytes()
+    if text and not text.endswith(b"\n"):
+        with replace_file(path) as file:
+            file.write(text[: text.rfind(b"\n") + 1])
+
+
+def _is_corrected(outcome: Settled) -> bool:
+    return outcome.verdict == WRONG and outcome.sql is not None
+
+
+def _write_verdicts(readings: list[Reading], outcome: Settled) -> Iterator[dict[str, Any]]:
+    """The verdict about gold, and one about its correction, which is right."""
+    first = readings[0]
+    words = [reading.verdict for reading in readings]
+    line = {
+        "corpus": first.corpus,
+        "database_name": first.database_name,
+        "question_text": first.question_text,
+        "gold_sql": first.gold_sql,
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+        "source": outcome.source,
+        "date": readings[-1].date,
+        "readings": words,
+    }
+    of_fault = {"sql": outcome.sql, "answers": outcome.answers, "kind": outcome.kind}
+    yield line | {name: value for name, value in of_fault.items() if value is not None}
+    if _is_corrected(outcome):
+        about = {"gold_sql": outcome.sql, "verdict": RIGHT, "reason": "It is the correction."}
+        yield line | about
+
+
+def _write_correction(readings: list[Reading], outcome: Settled) -> dict[str, Any]:
+    first = readings[0]
+    return {
+        "database": first.db_id,
+        "question": first.question_text,
+        "gold_sql": first.gold_sql,
+        "action": REPLACE,
+        "replacement": {"gold_sql": outcome.sql},
+        "reason": outcome.reason,
+        "source": outcome.source,
+        "date": readings[-1].date,
+        "readings": [reading.verdict for reading in readings],
+    }
+
+
+def _write_yaml(path: Path, entries: Iterable[dict[str, Any]]) -> None:
+    text = yaml.safe_dump(list(entries), allow_unicode=True, sort_keys=False, width=100)
+    with replace_file(path) as file:
+        file.write(f"# Made by `answerkey read`.\n{text}".encode())

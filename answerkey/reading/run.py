@@ -1,0 +1,253 @@
+"""A run of `answerkey read`: which questions are read, in which order, and when it ends.
+
+Fifty questions are read at a time, the riskiest first: all of them once, then once more in another
+order, then those a third time whose readings part. So a run that ends early has settled most of
+what it has paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+import random
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp  # which fsspec[http] brings
+
+from answerkey.base.cores import count_cores
+from answerkey.base.errors import InputError
+from answerkey.base.log import make_printable, show_progress, spell_count, start_log
+from answerkey.base.paths import DATABASES
+from answerkey.dataset import Question, read_joined
+from answerkey.reading.conversation import NoVerdictError, count_queries, read_question
+from answerkey.reading.model import Model, NoReplyError, OutOfTokensError, Server, Tokens
+from answerkey.reading.readings import MOST_READINGS, Key, Reading, Readings
+from answerkey.reading.shown import TEMPLATE, write_prompt
+from answerkey.report.repairs import find_questions
+from answerkey.reward import RewardPool
+from answerkey.risk.verdicts import MODEL
+
+_BATCH = 50
+_MOST_FAILURES = 5  # one after another: then it is the server's fault, or that of the options
+_JUDGED = "judged_"  # how the flags of verdicts begin
+_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Which questions to read: all of these ids, or those that no verdict is about.
+
+    count: so many, the riskiest first.
+    judged: those, too, about which a verdict stands, to compare the two.
+    """
+
+    question_ids: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+    corpus: str | None = None
+    count: int | None = None
+    judged: bool = False
+
+
+def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Question]:
+    """The questions to read, those without an answer first, then by answer_risk.
+
+    Raises:
+        InputError: on an id, a database or a corpus that no question has, or on several corpora:
+            corrections are those of one.
+    """
+    known = list(questions)
+    if choice.question_ids:
+        chosen = find_questions(known, choice.question_ids)
+    else:
+        for name, wanted, there in (
+            ("--database", choice.databases, {question.database_name for question in known}),
+            ("--corpus", filter(None, [choice.corpus]), {question.corpus for question in known}),
+        ):
+            if missing := sorted(set(wanted) - there):
+                raise InputError(f"{name}: no question of {', '.join(missing)}")
+        chosen = [question for question in known if _is_chosen(question, choice)]
+    by_key = {_key(question): question for question in chosen}  # each text with its SQL once
+    ranked = sorted(by_key.values(), key=_rank)[: choice.count]
+    if len(corpora := sorted({question.corpus for question in ranked})) > 1:
+        raise InputError(f"questions of {', '.join(corpora)}: choose one by --corpus")
+    return ranked
+
+
+def _is_chosen(question: Question, choice: Choice) -> bool:
+    if question.stage == "load_questions" or not question.gold_sql.strip():
+        return False  # somebody has set it aside, or there is nothing to read
+    if choice.databases and question.database_name not in choice.databases:
+        return False
+    if choice.corpus not in (None, question.corpus):
+        return False
+    return choice.judged or not any(flag["code"].startswith(_JUDGED) for flag in question.flags)
+
+
+def _key(question: Question) -> Key:
+    return question.database_name, question.question_text, question.gold_sql
+
+
+def _rank(question: Question) -> tuple[float, str]:
+    risk = 2.0 if question.answer_risk is None else question.answer_risk
+    return -risk, question.question_id
+
+
+def read_gold(
+    name: str,
+    *,
+    choice: Choice,
+    server: Server,
+    turns: int,
+    max_tokens: int | None,
+    workers: int,
+    template: Path | None,
+) -> str:
+    """Let a model read the chosen questions, write what follows, and return what came of it.
+
+    Raises:
+        InputError: on options or files that cannot be meant, and if the server gives no reply for
+            several questions, one after another: what was read until then is kept.
+    """
+    if not _FILE_NAME.fullmatch(name):
+        raise InputError(f"--name is {name!r}, expected a file name without ending: qwen3_32b")
+    readings = Readings(name)
+    questions = choose_questions(read_joined(), choice)
+    corpora = readings.corpora | {question.corpus for question in questions}
+    if len(corpora) > 1:
+        words = f"its readings and these questions are of {', '.join(sorted(corpora))}"
+        raise InputError(f"{readings.path}: {words}: choose another --name")
+    run = _Run(readings, server, turns, Tokens(max_tokens), template or TEMPLATE)
+    try:
+        with RewardPool(min(workers, count_cores()), databases=DATABASES) as pool:
+            asyncio.run(run.read_all(questions, pool, workers))
+    finally:
+        told = readings.write()
+    if run.fault:
+        raise InputError(f"{run.fault}\n{told}")
+    return f"{run.describe()}\n{told}"
+
+
+class _Run:
+    """fault: why the server is asked no more. is_out: whether it ended for want of tokens."""
+
+    def __init__(
+        self, readings: Readings, server: Server, turns: int, tokens: Tokens, template: Path
+    ) -> None:
+        self._readings = readings
+        self._server = server
+        self._turns = turns
+        self._tokens = tokens
+        self._template = template
+        self._log = start_log("read")
+        self._count = self._without = self._failures = 0
+        self._drawing = asyncio.Lock()  # one query at a time: `Watchdog`
+        self._is_out = False
+        self.fault = ""
+
+    def describe(self) -> str:
+        words = f"{spell_count(self._count, 'reading', ',')}, {self._tokens.spent:,} tokens"
+        if self._without:
+            words += f", {self._without:,} without a verdict"
+        return f"{words}; ended by --max-tokens {self._tokens.most:,}" if self._is_out else words
+
+    async def read_all(self, questions: list[Question], pool: RewardPool, workers: int) -> None:
+        """Read questions until each is settled, or something ends the run."""
+        left = [each for each in questions if self._readings.find_next(_key(each)) is not None]
+        with show_progress("read", total=len(left), unit="questions") as advance:
+            # Bodies are read as they are sent, so that their bound holds.
+            async with aiohttp.ClientSession(trust_env=True, auto_decompress=False) as session:
+                model = Model(self._server, session, self._tokens)
+                for start in range(0, len(left), _BATCH):
+                    batch = left[start : start + _BATCH]
+                    for number in range(1, MOST_READINGS + 1):
+                        wanted = [
+                            each for each in batch if self._readings.find_next(_key(each)) == number
+                        ]
+                        random.Random(f"{number} {start}").shuffle(wanted)
+                        queue = iter(wanted)
+                        work = (
+                            self._work(queue, number, model, pool, advance) for _ in range(workers)
+                        )
+                        await asyncio.gather(*work)
+
+    async def _work(
+        self,
+        queue: Iterator[Question],
+        number: int,
+        model: Model,
+        pool: RewardPool,
+        advance: Callable[[float], object],
+    ) -> None:
+        for question in queue:
+            if self.fault or self._is_out:
+                return
+            try:
+                await self._read(question, number, model, pool)
+            except OutOfTokensError:
+                self._is_out = True
+            except NoReplyError as error:
+                self._failures += 1
+                self._tell(question, str(error))
+                if error.is_of_all or self._failures == _MOST_FAILURES:
+                    failed = spell_count(self._failures, "reading")
+                    said = f"no reply in {failed}, one after another: {error}"
+                    self.fault = make_printable(f"{self._server.base_url}: {said}")
+            except NoVerdictError as error:
+                self._failures = 0
+                self._tell(question, str(error))
+            else:
+                self._failures = 0
+                self._count += 1
+                advance(0.5 if number < MOST_READINGS else 0)
+
+    def _tell(self, question: Question, why: str) -> None:
+        self._without += 1
+        self._log.warning("%s: no verdict: %s", question.question_id, make_printable(why))
+
+    async def _read(self, question: Question, number: int, model: Model, pool: RewardPool) -> None:
+        async with self._drawing:
+            prompt = await asyncio.to_thread(
+                write_prompt,
+                question,
+                DATABASES,
+                self._template,
+                queries=count_queries(self._turns),
+                seed=f"{number}",
+            )
+        judgement = await read_question(question, prompt, model, pool, turns=self._turns)
+        self._readings.add(
+            Reading(
+                corpus=question.corpus,
+                db_id=question.source.get("db_id", question.database_name),
+                database_name=question.database_name,
+                question_text=question.question_text,
+                gold_sql=question.gold_sql,
+                number=number,
+                source=f"{MODEL}{self._server.model}",
+                date=datetime.date.today().isoformat(),
+                **judgement._asdict(),
+            )
+        )
+
+
+def read_server(**options: Any) -> Server:
+    """The server that the environment names, as clients of OpenAI read it.
+
+    Raises:
+        InputError: it names none.
+    """
+    names = "OPENAI_BASE_URL", "OPENAI_MODEL"
+    for name in names:
+        if not os.environ.get(name):
+            expected = "such as http://127.0.0.1:8000/v1 and qwen3-32b"
+            raise InputError(f"No {name} in the environment: expected both, {expected}")
+    base_url, model = (os.environ[name] for name in names)
+    if urlsplit(base_url).scheme not in ("http", "https"):
+        raise InputError(f"OPENAI_BASE_URL is {base_url!r}, expected http://... or https://...")
+    return Server(base_url, model, os.environ.get("OPENAI_API_KEY"), **options)
