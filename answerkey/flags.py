@@ -296,6 +296,15 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
+            "column_not_asked",
+            Policy.FLAG,
+            "The query returns what its question asks for, and a column more.",
+            example='"the name of the newest ship": `SELECT name, built`. Kinds: `column`; `count` '
+            "beside a column; `whole_rows` for a column; `joined`: `*` over a join, for all of one "
+            "thing",
+            doubts_gold=True,
+        ),
+        Flag(
             "distinct_missing",
             Policy.FLAG,
             "The question asks how many different values there are, and the query counts "

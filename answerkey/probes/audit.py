@@ -27,6 +27,7 @@ from answerkey.probes import (
     order,
     projection,
     types,
+    unasked,
     zero_counts,
 )
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -58,6 +59,7 @@ QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
     *negation.QUESTION_PROBES,
     *order.QUESTION_PROBES,
     *projection.QUESTION_PROBES,
+    *unasked.QUESTION_PROBES,
 )
 
 _TOO_DEEP = "nested too deeply to be audited"

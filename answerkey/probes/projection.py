@@ -37,7 +37,7 @@ from answerkey.sqlite.schema import Column, Table
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _MAX_SHOWN_COLUMNS = 10
 _MAX_SHOWN_CHARACTERS = 100
-_COUNTING = word_set(
+COUNTING = word_set(
     "many number numbers count counts total amount quantity much sum often frequency times size "
     "no enumerate tally popular popularity population frequent frequently common often"
 )
@@ -283,7 +283,7 @@ def _find_other_aggregate(projection: Projection, question: Question) -> dict[st
     outputs = query.selects if isinstance(query, exp.Query) else []
     is_count = len(outputs) == 1 and isinstance(outputs[0].unalias(), exp.Count)  # not a share
     is_yes_or_no = any(word.text in _YES_OR_NO for word in question.words[:1])
-    if is_count and not is_yes_or_no and not _COUNTING & words:
+    if is_count and not is_yes_or_no and not COUNTING & words:
         return {"kind": "count_not_asked"}
     is_whole = not (query.args.get("order") or query.args.get("limit"))
     returns_each_group = isinstance(query, exp.Select) and query.args.get("group") and is_whole
