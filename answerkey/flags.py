@@ -255,14 +255,15 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "A column is compared with a text that it does not hold.",
             example="`kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text "
-            "'null'; `spelling`; `other_column` holds it",
+            "'null'; `spelling`; `other_column` holds it; `near` a slip of the pen",
             doubts_gold=True,
         ),
         Flag(
             "literal_not_in_question",
             Policy.FLAG,
-            "A number of the query is not in its question.",
-            example='"over 800": `weight > 1000`',
+            "A number or a text of the query is not in its question.",
+            example='"over 800": `weight > 1000`. Kinds: `text`, "barges laid up": '
+            "`state = 'sailing'`, where the column holds both",
             doubts_gold=True,
         ),
         Flag(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sqlglot import exp
 
 from answerkey.base.records import Finding
-from answerkey.english.columns import is_named, name_column
+from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.measures import (
     DIGITS,
     Comparative,
@@ -29,7 +30,10 @@ from answerkey.sqlite.schema import Column, Table, quote_name
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
 _NULLS = frozenset({"null", "none", "nil", ""})
 _MAX_COLUMN_VALUES = 500  # among which another spelling is looked for: a column may have millions
-_KINDS = ("null", "spelling", "other_column")
+_MIN_NEAR_LETTERS = 6  # with fewer, two words of the world may differ in a letter
+_MIN_CHANGED_LETTERS = 8  # the same where a letter is another one, as in Gambia and Zambia
+_MIN_VALUE_LETTERS = 3  # of a value that a question names: with fewer, it is any word
+_KINDS = ("null", "spelling", "other_column", "near")
 _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
 _COUNT_WORDS = word_set(
@@ -76,7 +80,8 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
 
     null: the text is 'null' or empty, where NULL was meant;
     spelling: the column holds it in other letters, spaces or signs;
-    other_column: another column of the same table holds it.
+    other_column: another column of the same table holds it;
+    near: the column holds one text that is a slip of the pen away.
 
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
@@ -118,13 +123,10 @@ def _describe(
     if literal.text.strip().lower() in _NULLS:
         yield _Absent(literal, {"kind": "null"} | evidence, "", column)
         return
-    stored = query.ask(
-        f"SELECT DISTINCT {name} FROM {source}"
-        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MAX_COLUMN_VALUES}"
-    )
+    stored = _list_values(query, table, column)
     small = _squeeze(literal.text)
-    for (value,) in stored or ():
-        if small and isinstance(value, str) and _squeeze(value) == small:
+    for value in stored:
+        if small and _squeeze(value) == small:
             spelt = {"kind": "spelling"} | evidence | {"stored": value}
             yield _Absent(literal, spelt, value, column)
             return
@@ -134,10 +136,48 @@ def _describe(
             f"SELECT {quoted} FROM {source} WHERE {quoted} = {text} COLLATE NOCASE"
             f" ORDER BY {quoted} <> {text} LIMIT 1"
         )
-        for (value,) in held or ():
+        for (same_text,) in held or ():
             elsewhere = {"kind": "other_column"} | evidence | {"held_by": [table.name, other.name]}
-            yield _Absent(literal, elsewhere, str(value), other)
+            yield _Absent(literal, elsewhere, str(same_text), other)
             return
+    near = [value for value in stored if _is_slip(small, _squeeze(value))]
+    if len(near) == 1:
+        yield _Absent(literal, {"kind": "near"} | evidence | {"stored": near[0]}, near[0], column)
+
+
+def _list_values(query: Query, table: Table, column: Column) -> list[str]:
+    """The different texts of a column, in order."""
+    name, source = quote_name(column.name), quote_name(table.name)
+    rows = query.ask(
+        f"SELECT DISTINCT {name} FROM {source}"
+        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MAX_COLUMN_VALUES}"
+    )
+    return [value for (value,) in rows or () if isinstance(value, str)]
+
+
+def _is_slip(text: str, value: str) -> bool:
+    """Whether a text is likely a value that somebody mistyped: letters in another order, one too
+    few, one too many or another one. Digits are no slip, and short words none.
+
+    >>> [_is_slip(*pair.split()) for pair in ("ostned ostend", "barges barge", "gambia zambia")]
+    [True, True, False]
+    """
+    short, long = sorted((text, value), key=len)
+    if len(short) + 1 < _MIN_NEAR_LETTERS or _read_digits(text) != _read_digits(value):
+        return False
+    indexes = range(len(short))
+    start = next((index for index in indexes if short[index] != long[index]), len(short))
+    if len(long) == len(short) + 1:
+        return len(long) >= _MIN_NEAR_LETTERS and short[start:] == long[start + 1 :]
+    if len(long) != len(short):
+        return False
+    is_changed = start > 0 and short[start + 1 :] == long[start + 1 :]
+    is_swapped = len(short) >= _MIN_NEAR_LETTERS and sorted(short) == sorted(long)
+    return is_swapped or (is_changed and len(short) >= _MIN_CHANGED_LETTERS)
+
+
+def _read_digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
 
 
 def _write_held(inspection: Inspection, query: Query, absent_texts: list[_Absent]) -> str | None:
@@ -147,7 +187,7 @@ def _write_held(inspection: Inspection, query: Query, absent_texts: list[_Absent
     for absent in absent_texts:
         comparison = absent.literal.comparison
         node, left = twins[id(comparison.node)], twins[id(comparison.left)]
-        if absent.evidence["kind"] == "spelling":
+        if absent.evidence["kind"] in ("spelling", "near"):
             twins[id(comparison.right)].replace(exp.Literal.string(absent.value))
             continue
         is_equality = isinstance(comparison.node, exp.EQ | exp.NEQ)
@@ -170,10 +210,57 @@ def _squeeze(text: str) -> str:
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if neither the question nor its evidence has a number of the query, and the
     question gives another one, or the number is a bound on something that no word of the question
-    means: "tall" may set a bound on a height.
+    means: "tall" may set a bound on a height. Kind `text`: they do not have a text that the query
+    compares a column with, and have another one that this column holds.
 
     0 and 1 are no finding: they are codes of no and yes, or say that there are none or some.
     """
+    return _find_other_number(inspection, question) or _find_other_text(inspection, question)
+
+
+def _find_other_text(inspection: Inspection, question: Question) -> list[Finding]:
+    query = read_query(inspection)
+    literals = [literal for literal in inspection.once(list_compared_literals) if literal.is_text]
+    used = {literal.text.lower() for literal in literals}
+    said = f"{question.text} {question.evidence}".lower()
+    for literal in literals:
+        base = query.base_column(literal.comparison.left)
+        text = literal.text.lower()
+        is_equality = literal.comparison.operator in ("=", "!=")
+        if base is None or not is_equality or not text.strip() or has_phrase(said, text):
+            continue
+        named = [
+            value
+            for value in _list_values(query, *base)
+            if len(value) >= _MIN_VALUE_LETTERS
+            and value.lower() not in used
+            and value.lower() not in text
+            and has_phrase(question.text.lower(), value.lower())
+            and not _names_schema(value, query)
+        ]
+        if len(named) == 1:
+            tree, (right,) = copy_with(inspection.tree, [literal.comparison.right])
+            right.replace(exp.Literal.string(named[0]))
+            evidence = {"kind": "text", "sql": literal.comparison.text, "asked": named[0]}
+            return [Finding("literal_not_in_question", with_repair(evidence, to_sql(tree)))]
+    return []
+
+
+def has_phrase(text: str, phrase: str) -> bool:
+    """Whether a text has a phrase, as whole words."""
+    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None
+
+
+def _names_schema(value: str, query: Query) -> bool:
+    """Whether a value is a word for a table or a column, which a question names anyway."""
+    tables = query.schema.tables
+    names = [table.name for table in tables]
+    names += [column.name for table in tables for column in table.columns]
+    words = {word.removesuffix("s") for name in names for word in split_words(name)}
+    return {word.removesuffix("s") for word in split_words(value)} <= words
+
+
+def _find_other_number(inspection: Inspection, question: Question) -> list[Finding]:
     for literal in inspection.once(list_compared_literals):
         number, comparison = literal.number, literal.comparison
         if number is None or number in _DEFAULTS:

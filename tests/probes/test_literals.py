@@ -42,6 +42,12 @@ NOT_IN_COLUMN = [
     ("port IN ('Alda', 'Zulu')", None),  # nobody knows how it is spelt
     ("port = 'Zulu' OR name = 'Moon'", "other_column"),
     ("port = 'Alda'", None),
+    ("owner = 'Moons'", None),  # a short word may be another one
+    ("state = 'saling'", "near"),
+    ("state = 'sialing'", "near"),
+    ("class = 'Grand Linear'", "near"),
+    ("class = 'Grand Loner'", "near"),
+    ("class = 'Grand Liner 2'", None),
     ("class LIKE 'barge'", None),
     ("weight = 41", None),
     ("id IN (SELECT 1 FROM empty WHERE t = 'x')", None),
@@ -65,11 +71,29 @@ def test_evidence_names_what_is_stored_instead(world):
     }
 
 
+def test_slip_of_the_pen_is_written_as_the_column_has_it(world):
+    sql = "SELECT id FROM ship WHERE state = 'saling'"
+    assert world.execute_repair(find_literal_not_in_column, sql) == [(1,)]
+
+
+def test_text_that_the_question_has_takes_the_place_of_another(world):
+    text, sql = "Which ship is laid up?", "SELECT id FROM ship WHERE state = 'sailing'"
+    assert world.execute_repair(find_literal_not_in_question, sql, text) == [(2,)]
+    told = "laid up means state = 'sailing'"
+    assert world.ask(find_literal_not_in_question, text, sql, evidence=told) is None
+
+
 NOT_IN_QUESTION = [
     ("Which ships weigh over 800?", "weight > 1000", True),
     ("Which ships are there?", "weight > 1000", True),
     ("Which ships over 800 are of class 7?", "class = 'Barge' AND weight > 900", True),
-    ("Ships of the class Barge?", "class = 'Grand Liner'", False),  # texts are no numbers
+    ("Ships of the class Barge?", "class = 'Grand Liner'", True),
+    ("Which barges are laid up?", "class = 'Barge' AND state = 'sailing'", True),
+    ("Which barges are laid up?", "class = 'Barge'", False),  # in another form
+    ("Which barge is laid up, or sailing?", "state = 'sailing'", False),
+    ("Which boats are laid up?", "class <> 'Barge' AND state = 'laid up'", False),
+    ("What is the state of the ship Sun?", "name = 'Sun'", False),
+    ("Which ships are of the Grand kind?", "class = 'Grand Liner'", False),
     ("Which heavy ships are there?", "weight > 1000", False),  # a threshold of common knowledge
     ("Which ports are busy?", "port IN (SELECT port FROM ship GROUP BY 1 HAVING count(*) > 5)",
      False),
