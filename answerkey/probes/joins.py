@@ -14,13 +14,13 @@ from sqlglot import exp
 from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.asked import Counted, list_counted
-from answerkey.english.columns import is_table_of, stem_name
+from answerkey.english.columns import is_table_of, split_name, stem_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.probes.query import Query, read_query, with_repair, write_rows
 from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
-from answerkey.sql.keys import is_key
+from answerkey.sql.keys import ID_WORDS, is_key
 from answerkey.sql.query_tree import copy_nodes, make_limit, to_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, list_columns, write_column
 from answerkey.sqlite.guard import Value
@@ -308,7 +308,7 @@ class _FanOut:
                 return
         for source, table in self.tables:
             for column, parent, _ in self.query.scopes.references.of_table(table):
-                if is_table_of(asked.stems, parent.name):
+                if is_table_of(asked.stems, parent.name) or _is_called(column.name, asked):
                     yield DirectColumn(source, table, column, self.scope), "referred"
 
     def _find_column(self, source: Source, table: Table, name: str | None) -> DirectColumn | None:
@@ -432,6 +432,13 @@ class _FanOut:
                 if source.table is not None and self.query.key_of(source) != (source, name):
                     ends.setdefault(end, []).append((source, source.table))
         return ends
+
+
+def _is_called(column: str, asked: Counted) -> bool:
+    """Whether a column that refers to others has the name of what is counted: `order_id` for
+    "how many orders", whatever the table of orders is called."""
+    stems = [word.stem for word in split_name(column) if word.text not in ID_WORDS]
+    return bool(stems) and stems[-1] == asked.stems[-1] and set(stems) <= set(asked.stems)
 
 
 PROBES = (find_cross_join, find_join_repeats_rows)

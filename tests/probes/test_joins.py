@@ -206,3 +206,34 @@ REPAIRS = [
 @pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
 def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
     assert farm.execute_repair(probe, sql, question) == rows
+
+
+PARTIES = """
+CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT);
+INSERT INTO person VALUES (1, 'Ann'), (2, 'Bo');
+CREATE TABLE party (
+    id INTEGER PRIMARY KEY, host_id INT REFERENCES person (id), town TEXT,
+    main_guest_id INT REFERENCES person (id)
+);
+INSERT INTO party VALUES (1, 1, 'Ulm', 2), (2, 1, 'Ulm', 2), (3, 2, 'Rye', 1);
+"""
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("parties"), PARTIES) as world:
+        yield world
+
+
+def test_column_has_the_name_of_what_is_counted_and_its_table_another(parties):
+    sql = "SELECT town, count(*) FROM party GROUP BY town"
+    text = "How many hosts are there in each town?"
+    assert parties.ask(find_join_fan_out, text, sql).evidence["kind"] == "referred"
+    assert parties.execute_repair(find_join_fan_out, sql, text) == [("Rye", 1), ("Ulm", 1)]
+
+
+@pytest.mark.parametrize("noun", ["parties", "towns", "guests", "ids"])
+def test_column_of_another_name_is_not_counted(parties, noun):
+    text = f"How many {noun} are there in each town?"
+    sql = "SELECT town, count(*) FROM party GROUP BY town"
+    assert parties.ask(find_join_fan_out, text, sql) is None
