@@ -172,7 +172,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "A join repeats rows, and an aggregate counts or adds them more than once.",
             example='"how many singers have a song?" by `count(*)` over singer and song. Kinds: '
             "`counted` the things counted stand several times; `referred` a table that "
-            "refers to them repeats; `added` SUM or AVG of repeated values; `possible` "
+            "refers to them repeats; `added` SUM or AVG of repeated values; `possible`, `averaged` "
             "no row shows it yet",
             doubts_gold=True,
         ),
@@ -180,9 +180,9 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "join_repeats_rows",
             Policy.FLAG,
             "A join returns one thing several times, and the query has no DISTINCT.",
-            example="names of singers of songs, without DISTINCT. Kinds: `in_data`; `linked` "
-            "listed by a relation; `named` an attribute of one thing; `possible`; "
-            "`referred` by a foreign key",
+            example="names of singers of songs, without DISTINCT. Kinds: `in_data`; `listed` "
+            "all, or in an order; `linked` by a relation; `named` an attribute of one thing; "
+            "`possible`; `referred` by a foreign key",
             doubts_gold=True,
         ),
         Flag(

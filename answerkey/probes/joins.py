@@ -183,11 +183,12 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     """Return a finding if all columns that a query with joins returns are of one table, whose rows
     the joins repeat.
 
-    Kinds: `in_data` if a row comes twice; `referred` if the one column refers to things of another
-    table, and may name one twice. Else none does yet, and the query has a condition on a table that
-    may have several rows for one: `linked` if a table that only links others leads there, so that
-    things are listed by a relation; `named` if the condition names one thing, whose attribute is
-    asked for; `possible` for other conditions.
+    Kinds: `in_data` if a row comes twice, and a condition chooses some; `listed` if one does where
+    all are listed, or in an order, so that a row for each pair may be meant; `referred` if the one
+    column refers to things of another table, and may name one twice. Else none does yet, and the
+    query has a condition on a table that may have several rows for one: `linked` if a table that
+    only links others leads there, so that things are listed by a relation; `named` if the condition
+    names one thing, whose attribute is asked for; `possible` for other conditions.
     """
     query = read_query(inspection)
     select = query.select
@@ -210,8 +211,10 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     leads_to_many = any(query.key_of(end[0]) != end for end in ends)
     if not (rows or (_has_condition(select) and (kind == "referred" or leads_to_many))):
         return []
-    if kind == "possible":
-        kind = "in_data" if rows else _read_way(query, select, source, ends)
+    if kind == "possible" and rows:
+        kind = "in_data" if _has_condition(select) else "listed"
+    elif kind == "possible":
+        kind = _read_way(query, select, source, ends)
     evidence = {"kind": kind, "key": f"{first.table.name}.{key}", "repeated": show_rows(rows)}
     return [Finding("join_repeats_rows", evidence)]
 
@@ -251,7 +254,8 @@ def find_join_fan_out(inspection: Inspection, question: Question) -> list[Findin
     count(*) FROM singer JOIN song ...` count a singer of two songs twice.
 
     Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
-    `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG.
+    `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG; `averaged`, of an
+    AVG whose values may be repeated, and are not yet.
     """
     fan_out = inspection.once(_read_fan_out)
     if fan_out is None:
@@ -329,9 +333,12 @@ class _FanOut:
             if any(stems.issuperset(stem_name(table.name)) for _, table in many):
                 continue  # "the total fee of the songs" adds it for each of them
             key = self._find_column(added.source, added.table, self.query.find_key(added.table))
-            if key is not None and (rows := self._find_repeated(key)):
+            rows = self._find_repeated(key) if key is not None else []
+            is_average = isinstance(call, exp.Avg)
+            if key is not None and (rows or (is_average and self._may_repeat(key, is_thing=True))):
                 shown = {"sql": to_sql(call), "repeated": key.full_name, "groups": rows}
-                return with_repair({"kind": "added"} | shown, self._write_added_once(call, key))
+                kind = {"kind": "added" if rows else "averaged"}
+                return with_repair(kind | shown, self._write_added_once(call, key))
         return None
 
     def _write_added_once(self, call: exp.Expr, key: DirectColumn) -> str | None:

@@ -41,8 +41,8 @@ _THE = word_set("the a an all those each every any")
 def find_column_not_asked(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if a query returns what its question asks for, and more. Kinds:
 
-    column: the columns that are asked for by their names, and one that is not;
-    count: a count beside a column, and no word of the question counts;
+    column: the columns that are asked for by their names, and one that only groups or sorts;
+    count: a count beside a column, of all groups, and no word of the question counts;
     whole_rows: `*`, where a column is asked for by its name;
     joined: `*` over a join, where all of one thing is asked for.
     """
@@ -66,33 +66,35 @@ def _find_column(
     counts = [output for output in outputs if isinstance(output.node.unalias(), exp.Count)]
     kind, unasked = "count", counts[0] if len(counts) == 1 else None
     if unasked is None:
-        kind, unasked = "column", _find_unnamed(select, outputs, question)
-    elif any(word.text in COUNTING for word in question.said_words):
-        return None
+        kind, unasked = "column", _find_unnamed(query, select, outputs, question)
+    elif select.args.get("limit") or any(word.text in COUNTING for word in question.said_words):
+        return None  # the counts of those of the most are often shown
     if unasked is None:
         return None
     rest = [output.node.copy() for output in outputs if output is not unasked]
-    repair = write_with(select, expressions=rest, order=_write_order(query, select))
+    clauses = {name: _write_clause(query, select, name) for name in ("group", "order")}
+    repair = write_with(select, expressions=rest, **clauses)
     return with_repair({"kind": kind, "column": unasked.text}, repair)
 
 
-def _write_order(query: Query, select: exp.Select) -> exp.Order | None:
-    """ORDER BY without aliases and numbers of columns, which may be gone."""
-    order = select.args.get("order")
-    if order is None:
+def _write_clause(query: Query, select: exp.Select, name: str) -> exp.Expr | None:
+    """GROUP BY or ORDER BY without aliases and numbers of columns, which may be gone."""
+    clause: exp.Expr | None = select.args.get(name)
+    if clause is None:
         return None
-    copy: exp.Order = order.copy()
-    for term, twin in zip(order.expressions, copy.expressions, strict=True):
-        number = read_integer(term.this)
-        inlined = inline_aliases(term.this, query.scopes)
+    copy = clause.copy()
+    for term, twin in zip(clause.expressions, copy.expressions, strict=True):
+        node = term.this if isinstance(term, exp.Ordered) else term
+        number = read_integer(node)
+        inlined = inline_aliases(node, query.scopes)
         if number is not None and 0 < number <= len(select.expressions):
             inlined = select.expressions[number - 1].unalias().copy()
-        twin.set("this", inlined)
+        (twin.this if isinstance(twin, exp.Ordered) else twin).replace(inlined)
     return copy
 
 
 def _find_unnamed(
-    select: exp.Select, outputs: list[Selected], question: Question
+    query: Query, select: exp.Select, outputs: list[Selected], question: Question
 ) -> Selected | None:
     """The one column that is not asked for, if all words that ask name another one. What follows
     `and` behind these words may ask for it, if it has its name."""
@@ -106,6 +108,8 @@ def _find_unnamed(
         return None
     if is_named(name_column(unnamed[0].column.name, question), asked):
         return None
+    if not _groups_or_sorts(query, select, unnamed[0].node):
+        return None
     own = [word for output in named for word in _list_words(output)]
     if not content or not all(any(may_mean(part, word) for part in own) for word in content):
         return None  # a word that names none of them may mean this one
@@ -116,6 +120,15 @@ def _find_unnamed(
     if question.explains(unnamed[0].text) or (select.args.get("group") and rest & _EACH):
         return None
     return unnamed[0]
+
+
+def _groups_or_sorts(query: Query, select: exp.Select, output: exp.Expr) -> bool:
+    """Whether a column that is shown is one that the query needs, to group or to sort by."""
+    shown = query.scopes.find_direct(output)
+    clauses = [select.args[name] for name in ("group", "order") if select.args.get(name)]
+    nodes = (node for clause in clauses for node in clause.find_all(exp.Column))
+    columns = query.scopes.find_all_direct(nodes)
+    return shown is not None and any(column.place == shown.place for column in columns)
 
 
 def _is_named(output: Selected, words: list[Word]) -> bool:

@@ -28,9 +28,16 @@ FANS = [
         "possible",
     ),
     ("Total fee by town", f"SELECT town, sum(fee) {SONGS} GROUP BY town", "added"),
+    (
+        "Mean fee of singers in French",
+        f"SELECT avg(fee) {SONGS} WHERE language = 'French'",
+        "averaged",
+    ),
 ]
 NO_FANS = [
     ("Total fee of the songs", f"SELECT sum(fee) {SONGS}"),  # of each song
+    ("Mean fee of the songs in French", f"SELECT avg(fee) {SONGS} WHERE language = 'French'"),
+    ("Mean sales by singers", f"SELECT avg(sales) {SONGS}"),  # a song has one singer
     ("How many singers have a song?", f"SELECT count(DISTINCT singer.id) {SONGS}"),
     ("Count the songs of each of the singers", f"SELECT count(*) {SONGS} GROUP BY singer.id"),
     (
@@ -65,7 +72,9 @@ def test_evidence_of_a_count_shows_groups_that_repeat_a_thing(choir):
 
 
 REPEATS = [
-    (f"SELECT name {SONGS}", "in_data"),
+    (f"SELECT name {SONGS}", "listed"),
+    (f"SELECT name {SONGS} WHERE fee > 0", "in_data"),
+    (f"SELECT name {SONGS} WHERE fee > 0 ORDER BY name", "listed"),
     (f"SELECT name {SONGS} WHERE language = 'French'", "possible"),
     (f"SELECT name {SONGS} WHERE title = 'Tide'", "named"),
     (f"SELECT name {SONGS} WHERE town = 'Bath' AND song.id = 4", "named"),
@@ -96,7 +105,7 @@ def test_rows_of_a_join_that_are_meant_are_no_finding(choir, sql):
 
 
 def test_evidence_of_repeated_rows_names_their_key(choir):
-    evidence = {"kind": "in_data", "key": "singer.id", "repeated": [[1, 2]]}
+    evidence = {"kind": "listed", "key": "singer.id", "repeated": [[1, 2]]}
     assert choir.find(find_join_repeats_rows, REPEATS[0][0]).evidence == evidence
 
 

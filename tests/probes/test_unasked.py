@@ -40,9 +40,9 @@ FIRE = [
     ),
     (
         "count",
-        "Which port has the most ships?",
-        f"SELECT count(*), p.name FROM {JOINED} GROUP BY p.port_id ORDER BY 1 DESC LIMIT 1",
-        [("Ayr",)],  # the first column is gone, and still sorted by
+        "Which kinds are those of two ships or more, the fewest first?",
+        "SELECT count(*) AS n, kind FROM ship GROUP BY 2 HAVING count(*) > 1 ORDER BY n, 2",
+        [("Ferry",)],  # the first column is gone
     ),
     (
         "joined",
@@ -59,6 +59,11 @@ FIRE = [
 ]
 
 ASKED = [
+    (
+        "Which kind has the most ships?",
+        "SELECT kind, count(*) FROM ship GROUP BY 1 ORDER BY 2 DESC LIMIT 1",
+    ),
+    ("Show both ships and kinds.", "SELECT ship_name, kind FROM ship"),
     ("What are the names of ships and when were they built?", "SELECT ship_name, built FROM ship"),
     ("What are the names of ships, with their dates?", "SELECT ship_name, built FROM ship"),
     ("What is the name and the type of each ship?", "SELECT ship_name, flag FROM ship"),
