@@ -1,32 +1,30 @@
-"""How often gold with each sign is wrong, by corpus; and how well the two risks rank wrong gold.
+"""How often gold with each sign is wrong, by corpus; and how well the two risks tell wrong gold.
 
     python benchmarks/gold_flags.py --corpus spider RUN LABELS... --corpus bird RUN LABELS...
         [--ids FILE] [--out data/flag_precision.json]
 
-RUN is a checkout in which the stages have run on that corpus; with rollouts in its data/rollouts,
-what models agree on counts, too. LABELS are lists of judged gold: a file as
+RUN is a checkout in which the stages have run on that corpus, without corrections; with rollouts in
+its data/rollouts, what models agree on counts, too. LABELS are lists of judged gold: a file as
 data/verdicts has them, or a JSON array of one of these forms:
 
-- {"db_id", "query", "question", "verdict"}: the SQL is wrong if INCORRECT, right if CORRECT or
-  PARTIALLY_CORRECT; anything else says nothing;
-- {"question_id", "edition"}: the wrong SQL of the split eval, all others there being right; where
-  the edition is not spider1.0, other gold was judged, and nothing is said;
 - {"question_id", "sqldriller_wrong", "arcwise": {"sql_changed", "rows_changed"}}: two lists in one,
   by the ids of BIRD, which --ids maps to ours: JSON Lines of {"question_id", "bird_question_id"};
-- {"database", "question", "queries", "gold", "right", "gold_right"}: which of several queries
-  people hold right;
 - {"db_id", "question", "query"}, `query` being a list: all of these answers are accepted.
 
 A list says of SQL whether it is wrong, and of an answer where it can: `answers` of verdicts,
-corrected rows (arcwise), rows of the queries that are right, accepted answers. A verdict on SQL
-alone says that the answer of right SQL is right; that of wrong SQL counts as wrong, unless the
-repairs of all that doubts it have gold's rows.
+corrected rows (arcwise), accepted answers. A verdict on SQL alone says that the answer of right SQL
+is right; that of wrong SQL counts as wrong, unless the repairs of all that doubts it have gold's
+rows. An ambiguous question counts for nothing: gold is one of its two readings, so that it is not
+wrong, and a sign that sees the other one does not err.
 
-A question that two lists judge counts twice: neither list is the truth. Printed are, by list and
-risk, the area under the ROC curve and what a risk from a threshold on finds, with weights of other
-databases: ten times the databases (of a corpus with one, its questions) are halved, and each half
-is ranked by what was counted on the other and on all other corpora. Last come the questions that a
-flag which doubts gold excludes in these runs, and the share of sound ones that go with them.
+A sign counts where it is the strongest of its question, by what each of them says alone. A question
+that two lists judge counts twice: neither list is the truth. Printed are, by list and risk, the
+area under the ROC curve, the Brier score, what a risk from a threshold on finds, and how many are
+wrong of those of about one risk, with weights of other databases: ten times the databases (of a
+corpus with one, its questions) are halved, and each half is judged by what was counted on the other
+and on all other corpora. Then come, in these runs, the questions that a flag which doubts gold
+excludes, and the share of sound ones that go with them; all flags; and how often each repair and
+reading that answers otherwise has the corrected rows.
 """
 
 from __future__ import annotations
@@ -34,19 +32,20 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from answerkey.base.records import hash_question, read_jsonl, write_json
 from answerkey.flags import FLAGS
-from answerkey.risk.risks import AGREEMENT, SAME, Count, Counts, Risks, RiskTable, Sign, list_signs
+from answerkey.risk.risks import AGREEMENT, Count, Counts, Risks, RiskTable, Sign, list_signs
 from answerkey.risk.verdicts import (
     AMBIGUOUS,
     OTHER,
+    SAME,
     WRONG,
     Verdict,
     choose_verdicts,
@@ -55,8 +54,8 @@ from answerkey.risk.verdicts import (
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import GuardedDatabase
 
-SAID_WRONG, SAID_RIGHT = ("INCORRECT",), ("CORRECT", "PARTIALLY_CORRECT")
 STEPS = (0.5, 0.7)
+BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.1)
 HALVINGS = 10
 TARGETS = Risks._fields
 REPAIRED = {name for name, flag in FLAGS.items() if flag.doubts_gold and name != AGREEMENT}
@@ -84,13 +83,20 @@ class Judged(NamedTuple):
     wrong: dict[str, bool | None]  # by target
 
 
+class Prediction(NamedTuple):
+    """The risk of a question, and whether it is wrong."""
+
+    risk: float
+    is_wrong: bool
+
+
 def fold(text: str) -> str:
     """Return a text with single spaces, and no semicolon at its end."""
     return " ".join(text.split()).rstrip(";").strip()
 
 
 def read_labels(
-    path: Path, run: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
+    path: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
 ) -> Iterator[Label]:
     """Yield what a list says of the questions of a run."""
     if path.suffix == ".jsonl":
@@ -98,24 +104,13 @@ def read_labels(
         return
     records = json.loads(path.read_text("utf-8"))
     form = records[0].keys()
-    if "verdict" in form:
-        yield from read_verdicts(path.stem, records, questions)
-    elif "edition" in form:
-        editions = {record["question_id"]: record["edition"] for record in records}
-        for question in questions:
-            question_id = question["question_id"]
-            is_same = editions.get(question_id, "spider1.0") == "spider1.0"
-            if question["split"] == "eval" and is_same:
-                yield Label(path.stem, question_id, question_id in editions)
-    elif "sqldriller_wrong" in form:
+    if "sqldriller_wrong" in form:
         for record in records:
             question_id = ids[record["question_id"]]
             yield Label(f"{path.stem}: sqldriller", question_id, record["sqldriller_wrong"])
             if (change := record.get("arcwise")) is not None:
                 changes = change["sql_changed"], change["rows_changed"]
                 yield Label(f"{path.stem}: arcwise", question_id, *changes)
-    elif "queries" in form:
-        yield from read_choices(path.stem, run, records, questions)
     else:
         accepted = {(record["db_id"], fold(record["question"])) for record in records}
         for question in questions:
@@ -128,8 +123,9 @@ def read_judgements(path: Path, questions: list[dict[str, Any]]) -> Iterator[Lab
     for question, verdict in match_verdicts(path, questions):
         if verdict.verdict != AMBIGUOUS:
             is_wrong = verdict.verdict == WRONG
-            of_answer = verdict.answers and verdict.answers == OTHER if is_wrong else False
-            yield Label(path.stem, question["question_id"], is_wrong, of_answer)
+            of_answer = {SAME: False, OTHER: True, None: None}[verdict.answers]
+            is_wrong_answer = of_answer if is_wrong else False
+            yield Label(path.stem, question["question_id"], is_wrong, is_wrong_answer)
 
 
 def match_verdicts(
@@ -144,54 +140,44 @@ def match_verdicts(
             yield question, verdict
 
 
-def read_verdicts(
-    name: str, records: list[dict[str, Any]], questions: list[dict[str, Any]]
-) -> Iterator[Label]:
-    """Yield the verdicts on SQL of the split train."""
-    verdicts = {
-        (r["db_id"], fold(r["query"]), fold(r["question"])): r["verdict"] in SAID_WRONG
-        for r in records
-        if r["verdict"] in (*SAID_WRONG, *SAID_RIGHT)
-    }
-    for question in questions:
-        texts = fold(question["gold_sql"]), fold(question["question_text"])
-        key = question["database_name"], *texts
-        if key in verdicts and question["split"] == "train":
-            yield Label(name, question["question_id"], verdicts[key])
-
-
-def read_choices(
-    name: str, run: Path, records: list[dict[str, Any]], questions: list[dict[str, Any]]
-) -> Iterator[Label]:
-    """Yield what people say of gold, and whether what they hold right has other rows."""
-    known = {(q["database_name"], fold(q["question_text"])): q for q in questions}
-    for record in records:
-        question = known.get((record["database"], fold(record["question"])))
-        if question is None or record["gold_right"] is None:
-            continue
-        right = [sql for which, sql in record["queries"].items() if record["right"][which]]
-        database = record["database"]
-        path = run / "data/databases" / database / f"{database}.sqlite"
-        with GuardedDatabase(path) as opened:
-            real = Executions(opened)
-            gold = real.find_rows(question["gold_sql"])
-            same = [are_same(gold, real.find_rows(sql), ordered=False) for sql in right]
-        is_wrong = not record["gold_right"]
-        answer = (not any(same) if right else None) if is_wrong else False
-        yield Label(name, question["question_id"], is_wrong, answer)
-
-
-def measure_repairs(run: Path, labels: list[Path], ids: dict[Any, str]) -> str:
+def measure_repairs(
+    run: Path, labels: list[Path], ids: dict[Any, str], judged: list[Judged]
+) -> str:
     """Return a line: of how many golds that were corrected to other rows the corrected rows are
-    those of a repair, and of the first one; "" if these lists correct none."""
+    those of a repair, and of the first one; and a table, how often each rule that answers otherwise
+    is right. "" if these lists correct none."""
     questions = list(read_jsonl(run / "data/interim/joined.jsonl"))
     corrected = [each for path in labels for each in list_corrected(path, questions, ids)]
-    matches = [is_same for _, is_same in match_repairs(run, corrected)]
+    matches = list(match_repairs(run, corrected))
     if not matches:
         return ""
-    among, first = sum(map(any, matches)), sum(is_same[:1] == [True] for is_same in matches)
-    corrections = f"{len(matches)} golds corrected to other rows"
-    return f"{corrections}: {among} among the repairs, {first} the first"
+    among = sum(any(is_same) for _, is_same in matches)
+    first = sum(is_same[:1] == [True] for _, is_same in matches)
+    lines = [
+        f"{len(matches)} golds corrected to other rows: {among} among the repairs, {first} the"
+        " first",
+        "",
+        "| repair that answers otherwise | questions | wrong answers | corrected to its rows |",
+        "|---|---|---|---|",
+    ]
+    wrong = {each.question_id: bool(each.wrong["answers"]) for each in judged}
+    rules = [
+        (repair["rule"], wrong[question["question_id"]])
+        for question in questions
+        if question["question_id"] in wrong
+        for repair in question["repairs"] or ()
+        if repair["answers"] == OTHER
+    ]
+    hits = Counter(
+        repair["rule"]
+        for question, is_same in matches
+        for repair, is_hit in zip(question["repairs"] or (), is_same, strict=True)
+        if is_hit
+    )
+    for rule, one in read_counter(Counter(rules)):
+        if "+" not in rule:
+            lines.append(f"| {rule} | {one.questions} | {one.wrong} | {hits[rule]} |")
+    return "\n".join(lines)
 
 
 def list_corrected(
@@ -206,9 +192,9 @@ def list_corrected(
     known = {question["question_id"]: question for question in questions}
     for record in json.loads(path.read_text("utf-8")):
         change = record.get("arcwise") or {}
-        question = known.get(ids.get(record.get("question_id"), ""))
-        if change.get("rows_changed") and question is not None:
-            yield question, change["sql"]
+        corrected = known.get(ids.get(record.get("question_id"), ""))
+        if change.get("rows_changed") and corrected is not None:
+            yield corrected, change["sql"]
 
 
 def match_repairs(
@@ -241,7 +227,7 @@ def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str])
     }
     judged = []
     for path in labels:
-        for label in read_labels(path, run, questions, ids):
+        for label in read_labels(path, questions, ids):
             if (question := known.get(label.question_id)) is None:
                 continue
             signs = list_signs(question["flags"], question["repairs"] or ())
@@ -266,14 +252,33 @@ def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str])
 
 
 def count(judged: Iterable[Judged], target: str) -> dict[str, Counts]:
-    """Return the counts of these judgements, by corpus."""
+    """Return the counts of these judgements, by corpus: of each sign where it is the strongest."""
+    return add_up(choose_signs(judged, target), target)
+
+
+def choose_signs(judged: Iterable[Judged], target: str) -> list[tuple[Judged, list[Sign]]]:
+    """Return each judgement with the strongest sign of its query, and of models: by what each sign
+    says that is counted wherever it occurs."""
+    pairs = [
+        (each, list_telling(each, target)) for each in judged if each.wrong[target] is not None
+    ]
+    table = RiskTable(add_up(pairs, target))
+    chosen = []
+    for each, signs in pairs:
+        ranked = [one.sign for one in table.weigh(each.corpus, signs)]
+        of_models = [sign for sign in ranked if sign.code == AGREEMENT]
+        of_query = [sign for sign in ranked if sign.code != AGREEMENT]
+        chosen.append((each, of_query[:1] + of_models[:1]))
+    return chosen
+
+
+def add_up(pairs: Iterable[tuple[Judged, list[Sign]]], target: str) -> dict[str, Counts]:
+    """Return the counts of judgements with these signs, by corpus."""
     corpora: dict[str, Counts] = defaultdict(Counts)
-    for each in judged:
-        if (is_wrong := each.wrong[target]) is None:
-            continue
-        one = Count(1, int(is_wrong))
-        cases = {case: one for sign in list_telling(each, target) for case in sign.list_cases()}
-        corpora[each.corpus].merge(Counts(one, {each.hardness: one}, cases))
+    for each, signs in pairs:
+        one = Count(1, int(bool(each.wrong[target])))
+        cases = {case: one for sign in signs for case in sign.list_cases()}
+        corpora[each.corpus].merge(Counts(one, {} if signs else {each.hardness: one}, cases))
     return corpora
 
 
@@ -283,71 +288,102 @@ def list_telling(each: Judged, target: str) -> list[Sign]:
     return [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
 
 
-def encode_counts(counts: Counts) -> dict[str, Any]:
-    """Return the entry of a corpus in data/flag_precision.json, all names sorted."""
-    codes = sorted({sign.code for sign in counts.signs})
+def encode_table(judged: list[Judged], target: str) -> dict[str, dict[str, Any]]:
+    """Return the entry of each corpus in data/flag_precision.json, all names sorted: the questions
+    without a sign by hardness, those that have a flag, and those of which a sign is the
+    strongest."""
+    chosen = choose_signs(judged, target)
+    corpora = add_up(chosen, target)
+    of_flags: dict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
+    of_signs: dict[str, Counter[tuple[Sign, bool]]] = defaultdict(Counter)
+    for each, signs in chosen:
+        is_wrong = bool(each.wrong[target])
+        codes = {sign.code for sign in list_telling(each, target)}
+        of_flags[each.corpus].update((code, is_wrong) for code in codes)
+        of_signs[each.corpus].update((sign, is_wrong) for sign in signs)
     return {
-        **counts.judged._asdict(),
-        "hardness": {level: one._asdict() for level, one in sorted(counts.hardness.items())},
-        "flags": {
-            code: {
-                **counts.signs[Sign(code)]._asdict(),
-                "cases": [
-                    {"kind": sign.kind, "answers": sign.answers, **one._asdict()}
-                    for sign, one in sorted(counts.signs.items(), key=lambda item: str(item[0]))
-                    if sign.code == code and sign != Sign(code)
-                ],
-            }
-            for code in codes
-        },
+        name: {
+            **counts.judged._asdict(),
+            "unsigned": {level: one._asdict() for level, one in sorted(counts.unsigned.items())},
+            "flags": {code: one._asdict() for code, one in read_counter(of_flags[name])},
+            "signs": [sign._asdict() | one._asdict() for sign, one in read_counter(of_signs[name])],
+        }
+        for name, counts in corpora.items()
     }
 
 
-def find_area(pairs: list[tuple[float, bool]]) -> float | None:
+def read_counter(counter: Counter[tuple[Any, bool]]) -> list[tuple[Any, Count]]:
+    """Return the count of each thing, sorted.
+
+    >>> read_counter(Counter({("b", True): 2, ("a", False): 1}))
+    [('a', Count(questions=1, wrong=0)), ('b', Count(questions=2, wrong=2))]
+    """
+    things = sorted({thing for thing, _ in counter}, key=str)
+    return [
+        (thing, Count(counter[thing, True] + counter[thing, False], counter[thing, True]))
+        for thing in things
+    ]
+
+
+def find_area(known: list[Prediction]) -> float | None:
     """Return the area under the ROC curve; None if all are wrong, or all right."""
-    wrong = [risk for risk, is_wrong in pairs if is_wrong]
-    right = [risk for risk, is_wrong in pairs if not is_wrong]
+    wrong = [risk for risk, is_wrong in known if is_wrong]
+    right = [risk for risk, is_wrong in known if not is_wrong]
     if not wrong or not right:
         return None
     better = sum((a > b) + (a == b) / 2 for a in wrong for b in right)
     return better / (len(wrong) * len(right))
 
 
-def measure_list(judged: list[Judged], of_list: str, target: str) -> list[str]:
-    """Return the row of a list: size, area, and precision and recall from each risk on."""
+def predict_halves(judged: list[Judged], of_list: str, target: str) -> list[list[Prediction]]:
+    """Return the risks of a list's questions, each half by what was counted on all but it."""
     judged = [each for each in judged if each.wrong[target] is not None]
     tested = [each for each in judged if each.of_list == of_list]
     databases = sorted({each.database_name for each in tested})
     by = "database_name" if len(databases) > 1 else "question_id"
     names = sorted({getattr(each, by) for each in tested})
-    areas, hits = [], {step: Count() for step in STEPS}
+    halves = []
     shuffle = random.Random(20).shuffle
     for _ in range(HALVINGS):
         shuffle(names)
         first = set(names[: len(names) // 2])
-        for side in (True, False):
-            held = {n for n in names if (n in first) is side}
-            table = RiskTable(count((e for e in judged if getattr(e, by) not in held), target))
-            pairs = [
-                (
-                    table.estimate(e.corpus, e.hardness, list_telling(e, target)).risk,
-                    bool(e.wrong[target]),
-                )
-                for e in tested
-                if getattr(e, by) in held
-            ]
-            if (area := find_area(pairs)) is not None:
-                areas.append(area)
-            for step in STEPS:
-                for risk, is_wrong in pairs:
-                    hits[step] = hits[step].plus(Count(risk >= step, risk >= step and is_wrong))
+        for half in (first, set(names) - first):
+            table = RiskTable(count((e for e in judged if getattr(e, by) not in half), target))
+            halves.append(
+                [
+                    Prediction(
+                        table.estimate(e.corpus, e.hardness, list_telling(e, target)).risk,
+                        bool(e.wrong[target]),
+                    )
+                    for e in tested
+                    if getattr(e, by) in half
+                ]
+            )
+    return halves
+
+
+def write_list(judged: list[Judged], of_list: str, target: str) -> tuple[str, list[str]]:
+    """Return the row of a list, and its rows by risk."""
+    halves = predict_halves(judged, of_list, target)
+    areas = [area for half in halves if (area := find_area(half)) is not None]
+    known = [each for half in halves for each in half]
+    tested = [e for e in judged if e.of_list == of_list and e.wrong[target] is not None]
     wrong = sum(bool(each.wrong[target]) for each in tested)
+    brier = fmean((each.risk - each.is_wrong) ** 2 for each in known)
     row = [of_list, target, f"{wrong} of {len(tested)}", f"{fmean(areas):.2f}" if areas else ""]
+    row.append(f"{brier:.3f}")
     for step in STEPS:
-        caught = hits[step]
-        precision = f"{caught.wrong / caught.questions:.2f}" if caught.questions else "none"
-        row += [precision, f"{caught.wrong / (HALVINGS * wrong):.2f}" if wrong else ""]
-    return row + measure_exclusions(tested, target)
+        caught = [each.is_wrong for each in known if each.risk >= step]
+        row.append(f"{fmean(caught):.2f}" if caught else "none")
+        row.append(f"{sum(caught) / (HALVINGS * wrong):.2f}" if wrong else "")
+    row += measure_exclusions(tested, target)
+    rows = []
+    for low, high in pairwise(BINS):
+        if here := [each for each in known if low <= each.risk < high]:
+            numbers = (fmean(each.risk for each in here), fmean(each.is_wrong for each in here))
+            cells = (of_list, target, f"{low:g} to {min(high, 1):g}", f"{len(here) / HALVINGS:.0f}")
+            rows.append(f"| {' | '.join(cells)} | {numbers[0]:.2f} | {numbers[1]:.2f} |")
+    return f"| {' | '.join(row)} |", rows
 
 
 def measure_exclusions(tested: list[Judged], target: str) -> list[str]:
@@ -360,30 +396,41 @@ def measure_exclusions(tested: list[Judged], target: str) -> list[str]:
 
 
 def write_lists(judged: list[Judged]) -> str:
-    """Return the table of lists."""
+    """Return the table of lists, and that of their questions by risk."""
     lines = [
-        "| list | of | wrong | area | precision from 0.5 | recall | from 0.7 | recall "
+        "| list | of | wrong | area | Brier | precision from 0.5 | recall | from 0.7 | recall "
         "| excluded as wrong, that are | sound ones lost |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    lines += [
-        f"| {' | '.join(measure_list(judged, name, target))} |"
-        for name in dict.fromkeys(each.of_list for each in judged)
-        for target in TARGETS
+    by_risk = [
+        "| list | of | risk | questions | mean risk | wrong |",
+        "|---|---|---|---|---|---|",
     ]
-    return "\n".join(lines)
+    for name in dict.fromkeys(each.of_list for each in judged):
+        for target in TARGETS:
+            line, rows = write_list(judged, name, target)
+            lines.append(line)
+            by_risk += rows
+    return "\n".join([*lines, "", *by_risk])
 
 
 def write_signs(judged: list[Judged], target: str) -> str:
-    """Return the table of signs: of how many judged questions that have it gold is wrong."""
-    corpora = count(judged, target)
-    names = sorted(corpora)
+    """Return the table of signs: of how many judged questions that have it gold is wrong, and of
+    those of which it is the strongest."""
+    known = [each for each in judged if each.wrong[target] is not None]
+    everywhere = add_up(((each, list_telling(each, target)) for each in known), target)
+    strongest = count(known, target)
+    names = sorted(everywhere)
     lines = [f"| sign of wrong {target} | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
-    bases = (f"{corpora[name].judged.wrong} of {corpora[name].judged.questions}" for name in names)
-    lines.append(f"| all judged | {' | '.join(bases)} |")
-    for sign in sorted({sign for counts in corpora.values() for sign in counts.signs}, key=str):
-        cells = [corpora[name].signs.get(sign, Count()) for name in names]
-        texts = (f"{cell.wrong} of {cell.questions}" if cell.questions else "" for cell in cells)
+    bases = (everywhere[name].judged for name in names)
+    lines.append(f"| all judged | {' | '.join(f'{n.wrong} of {n.questions}' for n in bases)} |")
+    signs = {sign for counts in everywhere.values() for sign in counts.signs}
+    for sign in sorted(signs, key=str):
+        texts = []
+        for name in names:
+            whole, part = (of[name].signs.get(sign, Count()) for of in (everywhere, strongest))
+            text = f"{whole.wrong} of {whole.questions} ({part.wrong} of {part.questions})"
+            texts.append(text if whole.questions else "")
         name = ", ".join(part for part in sign if part is not None)
         lines.append(f"| {name} | {' | '.join(texts)} |")
     return "\n".join(lines)
@@ -414,16 +461,14 @@ def main() -> None:
     if not any(each.wrong["sql"] for each in judged):
         parser.error("none of these questions was judged wrong: expected lists of judged gold")
     print(write_lists(judged), *(write_signs(judged, target) for target in TARGETS), sep="\n\n")
-    for _, run, *labels in arguments.corpus:
-        if line := measure_repairs(Path(run), [Path(label) for label in labels], ids):
-            print(f"\n{line}")
+    for name, run, *labels in arguments.corpus:
+        those = [each for each in judged if each.corpus == name]
+        if lines := measure_repairs(Path(run), [Path(label) for label in labels], ids, those):
+            print(f"\n{lines}")
     if arguments.out:
-        tables = {target: count(judged, target) for target in TARGETS}
+        tables = {target: encode_table(judged, target) for target in TARGETS}
         corpora = sorted({name for table in tables.values() for name in table})
-        entries = {
-            name: {target: encode_counts(tables[target][name]) for target in TARGETS}
-            for name in corpora
-        }
+        entries = {name: {target: tables[target][name] for target in TARGETS} for name in corpora}
         write_json(arguments.out, entries)
 
 

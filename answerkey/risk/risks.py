@@ -6,12 +6,15 @@
 stands beside the SQL, for whoever trains on its text: a query may say something else than its
 question, and here give the right answer all the same.
 
-- base: the share of wrong gold among judged questions of this corpus and this hardness. The longer
-  a query, the more of it can be wrong: on Spider 5 % of the easy ones and 23 % of the extra hard.
+- base: the share of wrong gold among judged questions of this corpus and this hardness that have no
+  sign. The longer a query, the more of it can be wrong: of Spider's easy ones without a sign 1 % of
+  the answers are, and 6 % of the extra hard.
 - sign: a flag, with the kind of its evidence and what its repair answers; or a reading that answers
   otherwise. Its strength is the share of right questions that it takes away:
   1 - (1 - precision) / (1 - base). Signs of one query say the same thing again, so only the
-  strongest counts. One whose repair has gold's rows takes nothing from the answer.
+  strongest counts; and so its precision is that of the questions of which it is the strongest: a
+  weak sign beside a strong one would have the other's. One whose repair has gold's rows takes
+  nothing from the answer.
 - agreement of models comes from another side, so it counts beside a sign.
 
 Each precision is an m-estimate (Cestnik: Estimating probabilities, 1990), drawn to what is known of
@@ -24,6 +27,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -65,7 +69,6 @@ NO_SIGNS = frozenset(
     }
 )
 _OF_CASE = 2  # judged questions that count for the wider case: of a kind, a repair or a flag,
-_OF_ONE_CORPUS = 5  # of a sign that one corpus alone has seen, on another one,
 _OF_CORPUS = 30  # of a sign in one corpus,
 _OF_HARDNESS = 100  # of a hardness in one corpus
 _MOST_OF_BASE = 0.95  # of a base that is lifted by hardness
@@ -114,22 +117,25 @@ NONE = Count()
 
 @dataclass(slots=True)
 class Counts:
-    """The judged questions of a corpus: all, by hardness, and by sign and what it is a case of."""
+    """The judged questions of a corpus: all; those without a sign, by hardness; and those with one,
+    by their strongest sign and what it is a case of."""
 
     judged: Count = NONE
-    hardness: dict[str, Count] = field(default_factory=dict)
+    unsigned: dict[str, Count] = field(default_factory=dict)
     signs: dict[Sign, Count] = field(default_factory=dict)
 
     def merge(self, other: Counts) -> None:
         self.judged = self.judged.plus(other.judged)
-        for name in ("hardness", "signs"):
+        for name in ("unsigned", "signs"):
             own = getattr(self, name)
             for key, count in getattr(other, name).items():
                 own[key] = own.get(key, NONE).plus(count)
 
     @property
     def base(self) -> float:
-        return self.judged.wrong / self.judged.questions
+        """The share that is wrong of the questions without a sign; of all, if each has one."""
+        unsigned = reduce(Count.plus, self.unsigned.values(), NONE)
+        return unsigned.draw(self.judged.wrong / self.judged.questions, _OF_CASE)
 
 
 def list_signs(
@@ -158,13 +164,11 @@ def list_signs(
 
 
 class Strength(NamedTuple):
-    """A sign, its precision in the corpus, the share of right questions that it takes away, and
-    whether it may leave a question out."""
+    """A sign, its precision in the corpus, and the share of right questions that it takes away."""
 
     sign: Sign
     precision: float
     strength: float
-    decides: bool
 
 
 class Risk(NamedTuple):
@@ -189,16 +193,13 @@ class Risk(NamedTuple):
 class RiskTable:
     """How often gold with each sign is wrong, counted by corpus.
 
-    >>> hardness = {"easy": Count(900, 45), "extra": Count(100, 80)}
-    >>> spider = Counts(Count(1000, 125), hardness, {Sign("cross_join"): Count(100, 80)})
+    >>> unsigned = {"easy": Count(800, 8), "extra": Count(100, 12)}
+    >>> spider = Counts(Count(1000, 100), unsigned, {Sign("cross_join"): Count(100, 80)})
     >>> table = RiskTable({"spider": spider})
     >>> table.estimate("spider", "easy", []).risk
-    0.0507
+    0.0115
     >>> table.estimate("spider", "easy", [Sign("cross_join")]).risk > 0.7
     True
-
-    A sign decides only where it holds: of each corpus in which five questions or more have it, at
-    least `_MIN_PRECISION` are wrong.
     """
 
     def __init__(self, corpora: Mapping[str, Counts]) -> None:
@@ -210,46 +211,36 @@ class RiskTable:
     def estimate(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
         """The risk. A corpus that nobody judged has the base and the signs of all corpora
         together."""
-        own = self.corpora.get(corpus, self.pooled)
-        base = self._find_base(own, hardness)
-        known = [self._weigh(own, sign) for sign in signs if Sign(sign.code) in self.pooled.signs]
-        known = [each for each in known if each.strength > 0]
-        known.sort(key=lambda each: (-each.strength, *map(str, each.sign)))
+        base = self._find_base(self._find_own(corpus), hardness)
+        known = [each for each in self.weigh(corpus, signs) if each.strength > 0]
         of_models = [each.strength for each in known if each.sign.code == AGREEMENT]
         of_query = [each.strength for each in known if each.sign.code != AGREEMENT]
         left = (1 - base) * (1 - max(of_query, default=0)) * (1 - max(of_models, default=0))
         return Risk(round(1 - left, _DIGITS), base, known)
 
+    def weigh(self, corpus: str, signs: Iterable[Sign]) -> list[Strength]:
+        """The signs of which something is known, the strongest first."""
+        own = self._find_own(corpus)
+        known = [self._weigh(own, sign) for sign in signs if Sign(sign.code) in self.pooled.signs]
+        return sorted(known, key=lambda each: (-each.strength, *map(str, each.sign)))
+
+    def _find_own(self, corpus: str) -> Counts:
+        return self.corpora.get(corpus, self.pooled)
+
     def _find_base(self, own: Counts, hardness: str | None) -> float:
-        of_all = self.pooled.hardness.get(hardness or "", NONE).draw(self.pooled.base, _OF_HARDNESS)
+        of_all = self.pooled.unsigned.get(hardness or "", NONE).draw(self.pooled.base, _OF_HARDNESS)
         expected = min(_MOST_OF_BASE, own.base * of_all / self.pooled.base)
-        return own.hardness.get(hardness or "", NONE).draw(expected, _OF_HARDNESS)
+        return own.unsigned.get(hardness or "", NONE).draw(expected, _OF_HARDNESS)
 
     def _weigh(self, own: Counts, sign: Sign) -> Strength:
         pooled, precision = self.pooled, self.pooled.base
         for case in sign.list_cases():
-            precision = pooled.signs.get(case, NONE).draw(precision, self._find_weight(own, case))
+            precision = pooled.signs.get(case, NONE).draw(precision, _OF_CASE)
         right = (1 - precision) / (1 - pooled.base)
         if own is not pooled:
             precision = own.signs.get(sign, NONE).draw(1 - (1 - own.base) * right, _OF_CORPUS)
             right = (1 - precision) / (1 - own.base)
-        return Strength(sign, precision, 1 - right, self._holds(sign))
-
-    def _find_weight(self, own: Counts, case: Sign) -> int:
-        seen_in = [counts for counts in self.corpora.values() if case in counts.signs]
-        is_own = any(counts is own for counts in seen_in)
-        return _OF_CASE if len(seen_in) > 1 or is_own else _OF_ONE_CORPUS
-
-    def _holds(self, sign: Sign) -> bool:
-        counts = (counts.signs.get(sign, NONE) for counts in self.corpora.values())
-        return all(
-            count.questions < _MIN_CASES or count.wrong >= _MIN_PRECISION * count.questions
-            for count in counts
-        )
-
-
-# A sign that is wrong of a third of its questions in some corpus leaves none out in any.
-_MIN_CASES, _MIN_PRECISION = 5, 0.7
+        return Strength(sign, precision, 1 - right)
 
 
 class Risks(NamedTuple):
@@ -295,17 +286,17 @@ def read_risks(path: Path) -> Risks:
     except (AttributeError, KeyError, TypeError, ZeroDivisionError):
         is_table = False
     if not is_table:
-        raise InputError(f"{path}: {_EXPECTED}: questions and wrong of each corpus, hardness, flag")
+        raise InputError(f"{path}: {_EXPECTED}: questions and wrong of each corpus, hardness, sign")
     return Risks(*map(RiskTable, tables))
 
 
 def _read_counts(entry: dict[str, Any]) -> Counts:
-    signs: dict[Sign, Count] = {}
-    for code, of_flag in entry["flags"].items():
-        for case in [{**of_flag, "kind": None, "answers": None}, *of_flag["cases"]]:
-            signs[Sign(code, case["kind"], case["answers"])] = _read_count(case)
-    hardness = {name: _read_count(each) for name, each in entry["hardness"].items()}
-    return Counts(_read_count(entry), hardness, signs)
+    counts = Counts(_read_count(entry))
+    counts.unsigned = {name: _read_count(each) for name, each in entry["unsigned"].items()}
+    for each in entry["signs"]:
+        sign, count = Sign(each["code"], each["kind"], each["answers"]), _read_count(each)
+        counts.merge(Counts(signs=dict.fromkeys(sign.list_cases(), count)))
+    return counts
 
 
 def _read_count(entry: dict[str, Any]) -> Count:
@@ -377,7 +368,7 @@ class Assessment:
         return next(filter(None, (self._by_key.get((name, sha256)) for name in databases)), None)
 
     def _decide(self, of_answer: Risk) -> list[Finding]:
-        strongest = max((each.strength for each in of_answer.signs if each.decides), default=0)
+        strongest = max((each.strength for each in of_answer.signs), default=0)
         if of_answer.risk < self._min_answer_risk or strongest < _MIN_STRENGTH:
             return []
         self._flagged += 1

@@ -142,57 +142,60 @@ def flag(code: str, **evidence: str) -> dict:
     return {"code": code, "evidence": evidence}
 
 
-def test_flags_are_counted_by_what_judge_and_experts_say(tmp_path: Path) -> None:
+def judge(question: dict, said: str, **known: str) -> dict:
+    names = ("database_name", "question_text", "gold_sql")
+    asked = {name: question[name] for name in names}
+    judged = {"corpus": "spider", **asked, "verdict": said, "reason": ""}
+    return {**judged, "source": "person:kim", "date": "2026-03-01", **known}
+
+
+def test_sign_counts_where_it_is_the_strongest(tmp_path: Path) -> None:
     """Eight questions, each on four databases: halves of them have wrong gold, and right gold."""
-    crossed, tied, sure = flag("cross_join"), flag("tie_at_limit"), flag("latent_tie", kind="text")
+    crossed, tied, sure = flag("cross_join"), flag("tie_at_limit"), flag("bare_column", kind="sum")
     asked = [
-        ("a", "train", [crossed, sure], "INCORRECT"),
-        ("b", "train", [crossed], "INCORRECT"),
-        ("c", "train", [tied], "CORRECT"),
-        ("d", "train", [tied], "PARTIALLY_CORRECT"),
-        ("d", "train", [crossed], "UNANSWERABLE"),
-        ("e", "eval", [crossed], "spider1.0"),
-        ("e", "eval", [tied], "edited"),
-        ("f", "eval", [], "right"),
+        ("a", [crossed, sure], "wrong"),
+        ("b", [crossed, tied], "wrong"),
+        ("b", [crossed, tied], "ambiguous"),
+        ("c", [tied], "right"),
+        ("d", [], "right"),
     ]
-    questions, verdicts, wrong, excluded = [], [], [], []
-    for number, (name, split, flags, said) in enumerate(asked * 4):
+    questions, verdicts, excluded = [], [], []
+    for number, (name, flags, said) in enumerate(asked * 4):
         database = f"{name}{number // len(asked)}"
-        known = {"question_id": f"{database}_{number}", "database_name": database, "split": split}
+        known = {"question_id": f"{database}_{number}", "database_name": database}
         text = {"question_text": f"Question  {number}?", "gold_sql": f"SELECT {number}"}
         of_stages = {"answer_type": "integer", "hardness": "easy", "flags": flags, "repairs": []}
         questions.append({**known, **text, **of_stages})
+        verdicts.append(judge(questions[-1], said))
         if crossed in flags or name == "c":
             reason = "cross_join" if crossed in flags else "tie_at_limit"
             excluded.append({"question_id": known["question_id"], "reason": reason})
-        if split == "train":
-            asked_sql = {"query": f"SELECT  {number};", "question": f"Question {number}?"}
-            verdicts.append({"db_id": database, **asked_sql, "verdict": said})
-        elif said != "right":
-            wrong.append({"question_id": known["question_id"], "edition": said})
     write_lines(tmp_path / "data/interim/joined.jsonl", *questions)
     write_lines(tmp_path / "data/questions/excluded.jsonl", *excluded)
-    labels = {"judge": verdicts, "experts": wrong}
-    paths = [tmp_path / f"{name}.json" for name in labels]
-    for path in paths:
-        path.write_text(json.dumps(labels[path.stem]), encoding="utf-8")
-    out = tmp_path / "table.json"
-    command = ("python", "benchmarks/gold_flags.py", "--corpus", "spider", tmp_path, *paths)
+    path, out = write_lines(tmp_path / "read.jsonl", *verdicts), tmp_path / "table.json"
+    command = ("python", "benchmarks/gold_flags.py", "--corpus", "spider", tmp_path, path)
     printed = run(ROOT, *map(str, command), "--out", str(out)).stdout
-    lists = [line.split(" | ") for line in printed.splitlines()[2:6]]
-    assert [row[:4] for row in lists] == [
-        [f"| {name}", target, wrong, "1.00"]
-        for name, wrong in (("judge", "8 of 16"), ("experts", "4 of 8"))
-        for target in ("answers", "sql")
-    ]
-    assert [row[-2:] for row in lists[::2]] == [["8 of 8", "0.0% |"], ["4 of 4", "0.0% |"]]
-    assert printed.count("| cross_join | 12 of 12 |") == 2
-    assert "| tie_at_limit | 0 of 8 |" in printed
+    lists = [line.split(" | ") for line in printed.splitlines()[2:4]]
+    for row, target in zip(lists, ("answers", "sql"), strict=True):
+        assert row[:4] == ["| read", target, "8 of 16", "1.00"]
+        assert row[-2:] == ["8 of 8", "0.0% |"]
+    assert printed.count("| cross_join | 8 of 8 (4 of 4) |") == 2
+    assert printed.count("| tie_at_limit | 4 of 8 (0 of 4) |") == 2
+    by_risk = [line for line in printed.splitlines() if line.startswith("| read | sql | 0")]
+    assert [line[-7:] for line in (by_risk[0], by_risk[-1])] == [" 0.00 |", " 1.00 |"]
     counted = json.loads(out.read_text(encoding="utf-8"))["spider"]
     for table in counted.values():
-        assert (table["questions"], table["wrong"]) == (24, 12)
-        (case,) = table["flags"]["latent_tie"]["cases"]
-        assert case == {"kind": "text", "answers": None, "questions": 4, "wrong": 4}
+        assert (table["questions"], table["wrong"]) == (16, 8)
+        assert table["unsigned"] == {"easy": {"questions": 4, "wrong": 0}}
+        assert table["flags"]["tie_at_limit"] == {"questions": 8, "wrong": 4}
+        assert table["signs"] == [
+            {"code": code, "kind": kind, "answers": None, "questions": 4, "wrong": wrong}
+            for code, kind, wrong in (
+                ("bare_column", "sum", 4),
+                ("cross_join", None, 4),
+                ("tie_at_limit", None, 0),
+            )
+        ]
 
 
 def test_verdicts_say_what_flags_are_worth_and_repairs_find(tmp_path: Path) -> None:
@@ -202,12 +205,12 @@ def test_verdicts_say_what_flags_are_worth_and_repairs_find(tmp_path: Path) -> N
     repair = {"rule": "comparison_mismatch", "answers": "other"}
     light, all_of_them = "SELECT name FROM ship WHERE mass < 5", "SELECT name FROM ship"
     said = [
-        ({"verdict": "wrong", "answers": "other", "sql": light}, [repaired]),
-        ({"verdict": "wrong", "answers": "other", "sql": all_of_them}, [repaired]),
-        ({"verdict": "wrong", "answers": "same", "sql": light}, []),
-        ({"verdict": "ambiguous", "answers": "other", "sql": light}, [repaired]),
+        ({"said": "wrong", "answers": "other", "sql": light}, [repaired]),
+        ({"said": "wrong", "answers": "other", "sql": all_of_them}, [repaired]),
+        ({"said": "wrong", "answers": "same", "sql": light}, []),
+        ({"said": "ambiguous", "answers": "other", "sql": light}, [repaired]),
         (None, [repaired]),
-        *[({"verdict": "right"}, [])] * 3,
+        *[({"said": "right"}, [])] * 3,
     ]
     questions, verdicts = [], []
     for number, (verdict, flags) in enumerate(said * 4):
@@ -218,8 +221,7 @@ def test_verdicts_say_what_flags_are_worth_and_repairs_find(tmp_path: Path) -> N
         of_stages = {"answer_type": "list", "hardness": "easy", "flags": flags, "repairs": repairs}
         questions.append({**known, **of_stages})
         if verdict is not None:
-            judged = {"corpus": "spider", "database_name": "ships", **asked, "reason": ""}
-            verdicts.append({**judged, "source": "person:kim", "date": "2026-03-01", **verdict})
+            verdicts.append(judge(questions[-1], **verdict))
     write_lines(tmp_path / "data/interim/joined.jsonl", *questions)
     write_lines(tmp_path / "data/questions/excluded.jsonl")
     path = write_lines(tmp_path / "read.jsonl", *verdicts)
@@ -227,5 +229,6 @@ def test_verdicts_say_what_flags_are_worth_and_repairs_find(tmp_path: Path) -> N
     printed = run(ROOT, *map(str, command)).stdout
     assert "| read | answers | 8 of 24 |" in printed
     assert "| read | sql | 12 of 24 |" in printed
-    assert printed.count("| comparison_mismatch | 8 of 8 |") == 2
+    assert printed.count("| comparison_mismatch | 8 of 8 (8 of 8) |") == 2
     assert "8 golds corrected to other rows: 4 among the repairs, 4 the first" in printed
+    assert "| comparison_mismatch | 8 | 8 | 4 |" in printed

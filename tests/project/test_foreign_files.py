@@ -107,7 +107,7 @@ JSON_READERS: dict[str, tuple[Callable[[Path], Any], tuple[str, ...]]] = {
         ("question_id", "db_id", "question", "sql", "a_wrong", "reason"),
     ),
     "links.json": (read_links, ("a",)),
-    "flag_precision.json": (read_risks, ("questions", "wrong", "hardness", "flags", "kinds")),
+    "flag_precision.json": (read_risks, ("questions", "wrong", "unsigned", "flags", "signs")),
     "manifest.json": (read_manifest, ("databases", "unreadable")),
     "verdicts.jsonl": (lambda path: read_verdicts(path.parent), tuple(Verdict.__annotations__)),
     "rollouts.jsonl": (lambda path: read_rollouts(path.parent), SAMPLES),

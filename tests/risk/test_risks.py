@@ -25,13 +25,13 @@ from answerkey.risk.verdicts import Verdict
 from tests.shared.joined_questions import make_joined
 from tests.shared.paths import FLAG_PRECISION
 
-CROSS, TIE = Sign("cross_join"), Sign("latent_tie")
+CROSS, TIE = Sign("cross_join"), Sign("tie_at_limit")
 DATE = Sign("date_text_order")
 SURE, DOUBTFUL = Sign("negation_mismatch", "never"), Sign("negation_mismatch", "not")
 MODELS = Sign("models_agree_otherwise", "most")
 
 
-def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
+def make_counts(wrong: int = 100, **unsigned: Count) -> Counts:
     signs = {
         CROSS: Count(98, 80),
         TIE: Count(98, 20),
@@ -43,7 +43,7 @@ def make_counts(wrong: int = 100, **hardness: Count) -> Counts:
         Sign("models_agree_otherwise"): Count(98, 60),
         MODELS: Count(40, 38),
     }
-    return Counts(Count(1000, wrong), dict(hardness), signs)
+    return Counts(Count(1000, wrong), dict(unsigned), signs)
 
 
 # Two corpora have seen the same, so that no sign rests on one.
@@ -88,22 +88,6 @@ def test_flag_that_is_seldom_right_or_was_never_measured_counts_nothing(code):
     assert estimate(Sign(code), CROSS) == estimate(CROSS)
 
 
-def test_sign_that_one_corpus_alone_has_seen_is_drawn_to_the_base_in_others():
-    table = RiskTable({"spider": make_counts(), "bird": Counts(Count(100, 10), {}, {})})
-    assert table.estimate("spider", None, [CROSS]).risk > table.estimate("mine", None, [CROSS]).risk
-    assert table.estimate("mine", None, [CROSS]).risk < estimate(CROSS).risk
-
-
-def test_sign_that_fails_in_one_corpus_decides_in_none():
-    few, many = ({CROSS: Count(size, size // 5)} for size in (4, 10))
-    for signs, decides in ((few, True), (many, False)):
-        table = RiskTable({"spider": make_counts(), "defog": Counts(Count(100, 10), {}, signs)})
-        for corpus in ("spider", "defog", "mine"):
-            assert [each.decides for each in table.estimate(corpus, None, [CROSS]).signs] == [
-                decides
-            ]
-
-
 def test_harder_queries_have_a_higher_base():
     levels = {"easy": Count(900, 45), "extra": Count(100, 55)}
     table = RiskTable({"spider": make_counts(**levels)})
@@ -129,7 +113,7 @@ def test_evidence_names_base_and_signs_by_strength():
     assert evidence["signs"][0]["kind"] == "never"
     assert evidence["signs"][1:] == [
         {"code": "cross_join", "precision": 0.8091},
-        {"code": "latent_tie", "precision": 0.203},
+        {"code": "tie_at_limit", "precision": 0.203},
     ]
 
 
@@ -164,22 +148,27 @@ def test_repair_with_golds_rows_says_nothing_of_the_answer():
 
 
 def of_corpus(**entries: Any) -> dict[str, Any]:
-    table = {"questions": 5, "wrong": 1, "hardness": {}, "flags": {}} | entries
+    table = {"questions": 5, "wrong": 1, "unsigned": {}, "flags": {}, "signs": []} | entries
     return {"spider": {"answers": table, "sql": table}}
 
 
 def test_tables_have_counts_by_hardness_flag_and_case(tmp_path):
     path = tmp_path / "table.json"
-    case = {"kind": "text", "answers": None, "questions": 3, "wrong": 1}
-    tie = {"questions": 4, "wrong": 2, "cases": [case]}
-    hardness = {"easy": {"questions": 5, "wrong": 1}}
-    write_json(path, of_corpus(hardness=hardness, flags={"latent_tie": tie}))
+    signs = [
+        {"code": "tie_at_limit", "kind": kind, "answers": "other", "questions": 2, "wrong": wrong}
+        for kind, wrong in ((None, 0), ("text", 1))
+    ]
+    write_json(path, of_corpus(unsigned={"easy": {"questions": 5, "wrong": 1}}, signs=signs))
     for table in read_risks(path):
         assert table.corpora == {
             "spider": Counts(
                 Count(5, 1),
                 {"easy": Count(5, 1)},
-                {TIE: Count(4, 2), Sign("latent_tie", "text"): Count(3, 1)},
+                {
+                    TIE: Count(4, 1),
+                    Sign("tie_at_limit", None, "other"): Count(4, 1),
+                    Sign("tie_at_limit", "text", "other"): Count(2, 1),
+                },
             )
         }
 
@@ -204,9 +193,9 @@ def test_tables_of_the_project_rank_what_doubts_gold_above_the_base():
         {"spider": []},
         of_corpus(wrong=0),
         of_corpus(wrong=5),
-        of_corpus(flags=None),
-        of_corpus(hardness={"easy": 3}),
-        of_corpus(flags={"x": {"questions": 1, "wrong": 1}}),
+        of_corpus(signs=None),
+        of_corpus(unsigned={"easy": 3}),
+        of_corpus(signs=[{"questions": 1, "wrong": 1}]),
     ],
 )
 def test_file_that_is_no_table_is_named(tmp_path, values):

@@ -164,10 +164,9 @@ class World:
     def write_flag_precision(self, wrong: dict[str, int]) -> None:
         """Give the project a table by which one question of ten is wrong, and of 98 that have a
         flag so many."""
-        flags = {
-            flag: {"questions": 98, "wrong": count, "cases": []} for flag, count in wrong.items()
-        }
-        counts = {"questions": 1000, "wrong": 100, "hardness": {}, "flags": flags}
+        of_sign = {"kind": None, "answers": None, "questions": 98}
+        signs = [{"code": flag, **of_sign, "wrong": count} for flag, count in wrong.items()]
+        counts = {"questions": 1000, "wrong": 100, "unsigned": {}, "flags": {}, "signs": signs}
         table = {"judged": {"answers": counts, "sql": counts}}
         (self.folder / "flag_precision.json").write_text(json.dumps(table), encoding="utf-8")
 

@@ -178,9 +178,9 @@ def test_risk_and_verdicts_reach_the_product(
     write_verdict(risky, "right")
     risky.run_to("export_dataset")
     assert read_risks(risky, "audit") == {"0": (0.0, ["order_without_effect", "judged_right"])}
-    assert read_risks(risky, "excluded") == {"1": (0.7816, ["order_without_effect", "answer_risk"])}
+    assert read_risks(risky, "excluded") == {"1": (0.802, ["order_without_effect", "answer_risk"])}
     said = capsys.readouterr().err
-    assert "compare_questions: 1 question with an answer risk of 0.7 or more\n" in said
+    assert "compare_questions: 1 question with an answer risk of 0.5 or more\n" in said
     assert "compare_questions: 1 verdict, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
@@ -205,4 +205,4 @@ def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     assert reasons == ["answer_risk", "answer_risk"]
     risky.change("compare_questions.min_answer_risk", 0.9)
     risky.run_from("compare_questions")
-    assert read_risks(risky, "audit")["1"] == (0.7816, ["order_without_effect"])
+    assert read_risks(risky, "audit")["1"] == (0.802, ["order_without_effect"])
