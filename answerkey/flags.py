@@ -235,11 +235,10 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         Flag(
             "zero_count_dropped",
             Policy.FLAG,
-            "The question counts for each, or asks for the fewest, and a join drops those "
+            "The question asks for the fewest, or for at most so many, and a join drops those "
             "with none.",
-            example='"how many songs has each singer?" by an inner join. Kinds: `each`; '
-            "`fewest`, at least 0 is less; `at_most`; `all`; `possible` none is dropped "
-            "yet",
+            example='"who has the fewest songs?" by an inner join. Kinds: `fewest`; `at_most`, at '
+            "least 0 is less; `possible` none is dropped yet",
             doubts_gold=True,
         ),
         Flag(

@@ -32,7 +32,6 @@ READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingProxyType(
     {
         ("join_fan_out", "added"): "other",
-        ("zero_count_dropped", "each"): "other",
         ("zero_count_dropped", "fewest"): "other",
         ("zero_count_dropped", "at_most"): "other",
         ("zero_count_dropped", "possible"): "same",
