@@ -186,14 +186,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "latent_tie",
-            Policy.FLAG,
-            "ORDER BY with LIMIT sorts by a column that only happens to have no tie in these rows.",
-            example="`ORDER BY weight LIMIT 1` where weights repeat elsewhere. Kinds: `often`, "
-            "by three rows a value or more; `seldom`",
-            doubts_gold=True,
-        ),
-        Flag(
             "date_text_order",
             Policy.FLAG,
             "Dates that begin with the day or the month are compared as text.",
@@ -494,8 +486,8 @@ EXPLANATIONS = REASONS | {name: flag.sentence for name, flag in FLAGS.items()}
 def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the flags of a question in the order of the catalogue.
 
-    >>> sort_flags([{"code": "latent_tie"}, {"code": "tie_at_limit"}])
-    [{'code': 'tie_at_limit'}, {'code': 'latent_tie'}]
+    >>> sort_flags([{"code": "date_text_order"}, {"code": "tie_at_limit"}])
+    [{'code': 'tie_at_limit'}, {'code': 'date_text_order'}]
     """
     return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
 

@@ -36,8 +36,6 @@ ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingPr
         ("zero_count_dropped", "at_most"): "other",
         ("zero_count_dropped", "possible"): "same",
         ("text_arithmetic", "unread"): "other",
-        ("latent_tie", "often"): "same",
-        ("latent_tie", "seldom"): "same",
     }
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -24,7 +24,7 @@ from answerkey.english.measures import (
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.row_order import is_order_certain, list_cuts
-from answerkey.order.ties import read_ties, show_rows, typed_row
+from answerkey.order.ties import show_rows, typed_row
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql
@@ -33,45 +33,9 @@ from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Column, fold_name, quote_name
 
-_MANY_ROWS_A_VALUE = 3
 _DOWN = word_set("descending decreasing descendingly desc reverse reversed")
 _UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
 _OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
-
-
-def find_latent_tie(inspection: Inspection) -> list[Finding]:
-    """Return a finding if ORDER BY ... LIMIT sorts by one column of a table, in which some values
-    are equal, and another column is returned. A second term of ORDER BY may break the ties: no
-    finding.
-
-    Kinds: `often` if three rows or more share a value, on average, so that a tie is to be expected;
-    `seldom`.
-    """
-    query = read_query(inspection)
-    for select in query.scopes.nodes.find_all(exp.Select):
-        evidence = _judge_sort(select, query)
-        if evidence is not None:
-            ties = read_ties(inspection)
-            is_tied = ties is not None and bool(ties.cut_runs())
-            return [] if is_tied else [Finding("latent_tie", evidence)]
-    return []
-
-
-def _judge_sort(select: exp.Select, query: Query) -> dict[str, Any] | None:
-    key = _find_sort_key(select, query)
-    base = query.base_column(key) if key is not None else None
-    if key is None or base is None or len(select.args["order"].expressions) != 1:
-        return None
-    if all(query.base_column(output.unalias()) == base for output in select.expressions):
-        return None  # the value itself is asked for
-    table, column = quote_name(base[0].name), quote_name(base[1].name)
-    counts = query.count(f"SELECT count({column}), count(DISTINCT {column}) FROM {table}")
-    if not counts or counts[0] == counts[1]:
-        return None
-    rows, values = counts
-    kind = "often" if rows >= _MANY_ROWS_A_VALUE * values else "seldom"
-    shown = {"sorted_by": show_sql(key), "rows": rows, "different_values": values}
-    return {"kind": kind} | shown
 
 
 def _find_sort_key(select: exp.Select, query: Query) -> exp.Expr | None:
@@ -411,7 +375,6 @@ def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:
 
 PROBES = (
     find_bare_column,
-    find_latent_tie,
     find_limit_on_joined_rows,
     find_limit_without_order,
     find_order_without_effect,

@@ -87,8 +87,8 @@ class Sign(NamedTuple):
     def list_cases(self) -> list[Sign]:
         """The sign and what it is a case of, the widest first.
 
-        >>> [case.kind for case in Sign("latent_tie", "often").list_cases()]
-        [None, 'often']
+        >>> [case.kind for case in Sign("join_fan_out", "added").list_cases()]
+        [None, 'added']
         """
         wide = [Sign(self.code), Sign(self.code, None, self.answers), self]
         return list(dict.fromkeys(wide))
@@ -144,10 +144,10 @@ def list_signs(
     """The signs among the flags of a question, and among the readings that answer otherwise and
     that no flag names, each once, in their order.
 
-    >>> flags = [{"code": "latent_tie", "evidence": {}}, {"code": "paraphrase_of", "evidence": {}}]
+    >>> flags = [{"code": "cross_join", "evidence": {}}, {"code": "paraphrase_of", "evidence": {}}]
     >>> for sign in list_signs(flags, [{"rule": "any_case", "answers": "other"}]):
     ...     print(*sign)
-    latent_tie None None
+    cross_join None None
     reading any_case other
     """
     evidences = [(flag["code"], flag["evidence"]) for flag in flags if flag["code"] not in NO_SIGNS]

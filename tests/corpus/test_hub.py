@@ -212,7 +212,7 @@ download: {deadline_s: 30}
 """
 # The other sections are those of the project.
 _, _, OTHERS = (ROOT / "params.yaml").read_text(encoding="utf-8").partition("\nexecution:")
-PARAMS += "execution:" + OTHERS.replace("latent_tie: flag", 'latent_tie: "off"')
+PARAMS += "execution:" + OTHERS.replace("date_text_order: flag", 'date_text_order: "off"')
 
 
 def make_params(questions: str = "main", databases: str = "main", archive: str = "null") -> str:

@@ -51,7 +51,7 @@ def test_table_has_what_is_known_of_each_question():
 
 @pytest.mark.parametrize("rows", [ROWS, ROWS[::-1]])
 def test_counts_are_of_the_selected_questions_and_in_order(rows):
-    counts = make_counts(rows, {"latent_tie": 2}, SUMMARY, SCORES)
+    counts = make_counts(rows, {"date_text_order": 2}, SUMMARY, SCORES)
     assert (counts["loaded"], counts["usable"], counts["selected"]) == (6, 4, 3)
     assert list(counts["excluded"]) == sorted({*Reason, *FLAGS})
     assert {name: n for name, n in counts["excluded"].items() if n} == {
@@ -69,7 +69,7 @@ def test_counts_are_of_the_selected_questions_and_in_order(rows):
     assert counts["answer_type"] == {"integer": 1, "float": 0, "string": 0, "list": 2, "table": 0}
     assert [*counts["database"].items()] == [("a", 2), ("b", 0), ("c", 1)]
     assert counts["templates"] == 2
-    assert (counts["flags"], counts["selection"]) == ({"latent_tie": 2}, SUMMARY)
+    assert (counts["flags"], counts["selection"]) == ({"date_text_order": 2}, SUMMARY)
     assert counts["mutation_score"] == SCORES
 
 

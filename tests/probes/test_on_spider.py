@@ -41,7 +41,6 @@ COUNTS = {
     # How often gold with these is wrong: docs/doubts.md.
     "date_text_order": 4,
     "join_repeats_rows": 266,
-    "latent_tie": 58,
     "limit_on_joined_rows": 9,
     "literal_not_in_column": 39,
     "order_without_effect": 4,

@@ -119,8 +119,8 @@ def test_evidence_names_base_and_signs_by_strength():
 
 def test_sign_is_a_flag_that_speaks_of_its_query_with_the_kind_of_its_evidence():
     flags = [{"code": "cross_join", "evidence": {}}]
-    flags += [{"code": code, "evidence": {"kind": "x"}} for code in ("latent_tie", *NO_SIGNS)]
-    assert list_signs(flags * 2, []) == [CROSS, Sign("latent_tie", "x")]
+    flags += [{"code": code, "evidence": {"kind": "x"}} for code in ("date_text_order", *NO_SIGNS)]
+    assert list_signs(flags * 2, []) == [CROSS, Sign("date_text_order", "x")]
 
 
 def test_reading_that_answers_otherwise_is_a_sign_unless_a_flag_names_it():

@@ -152,7 +152,7 @@ def test_key_that_no_stage_reads_is_named(tmp_path, key, words):
 
 
 def test_every_mistake_has_a_line(tmp_path):
-    params = change(PROJECT, "select_questions.policies.latent_tie", "sink")
+    params = change(PROJECT, "select_questions.policies.date_text_order", "sink")
     params["compute_gold_answers"]["max_step"] = 1
     params["report_dataset"]["max_rows"] = -1
     with pytest.raises(InputError) as caught:
@@ -161,7 +161,7 @@ def test_every_mistake_has_a_line(tmp_path):
     assert str(caught.value).splitlines() == [
         f"{file}: unknown key compute_gold_answers.max_step: expected some of max_steps,"
         " max_rows, max_value_bytes, max_answer_bytes, max_heap_bytes, max_seconds",
-        f"{file}: select_questions.policies.latent_tie: expected exclude, flag or off, or"
+        f"{file}: select_questions.policies.date_text_order: expected exclude, flag or off, or"
         " accept_ties for tie_at_limit and limit_without_order, found 'sink'",
         f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
     ]

@@ -36,10 +36,10 @@ def check(values: dict) -> dict:
 
 
 def test_every_flag_has_the_policy_of_params_or_its_default():
-    policies = read_policies({"latent_tie": Policy.EXCLUDE})
+    policies = read_policies({"join_fan_out": Policy.EXCLUDE})
     assert list(policies) == list(FLAGS)
     for name, flag in FLAGS.items():
-        assert policies[name] == ("exclude" if name == "latent_tie" else flag.policy)
+        assert policies[name] == ("exclude" if name == "join_fan_out" else flag.policy)
 
 
 def write_policies(folder: Path, policies: dict) -> None:
@@ -49,26 +49,28 @@ def write_policies(folder: Path, policies: dict) -> None:
 
 
 def test_stage_prints_all_policies_in_force(tmp_path, monkeypatch, capsys):
-    write_policies(tmp_path, {"latent_tie": "off"})
+    write_policies(tmp_path, {"join_fan_out": "off"})
     monkeypatch.chdir(tmp_path)
     select_questions.main("--policies")
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines] == list(FLAGS)
-    assert "latent_tie: off" in lines
+    assert "join_fan_out: off" in lines
 
 
 @pytest.mark.parametrize("spelling", ["off", "'off'", "no", "false"])
 def test_off_is_understood_as_yaml_reads_it(spelling):
-    values = {"latent_tie": yaml.safe_load(spelling)}
+    values = {"join_fan_out": yaml.safe_load(spelling)}
     if spelling == "no":
-        assert values["latent_tie"] is False
-    assert check(values)["latent_tie"] is Policy.OFF
+        assert values["join_fan_out"] is False
+    assert check(values)["join_fan_out"] is Policy.OFF
 
 
 @pytest.mark.parametrize("value", ["ignore", True, None, 0, ["flag"], "Exclude"])
 def test_policy_that_is_none_is_named_with_its_flag(value):
-    with pytest.raises(ValueError, match=r"policies\.latent_tie: expected exclude, flag or off"):
-        check({"latent_tie": value})
+    with pytest.raises(
+        ValueError, match=r"policies\.join_fan_out: expected exclude, flag or off"
+    ):
+        check({"join_fan_out": value})
 
 
 def test_unknown_flag_is_named(tmp_path):
@@ -78,8 +80,10 @@ def test_unknown_flag_is_named(tmp_path):
 
 
 def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():
-    policies = read_policies({**ALL_FLAGGED, "latent_tie": "exclude", "tie_at_limit": "exclude"})
-    flags = [flag("latent_tie", {"score": 1}), flag("tie_at_limit", {"ort": "Åmål"})]
+    policies = read_policies(
+        {**ALL_FLAGGED, "join_fan_out": "exclude", "tie_at_limit": "exclude"}
+    )
+    flags = [flag("join_fan_out", {"score": 1}), flag("tie_at_limit", {"ort": "Åmål"})]
     code, detail = find_exclusion(flags, policies)
     assert code == "tie_at_limit"
     assert detail == '{"ort": "Åmål"}'
@@ -92,7 +96,7 @@ def test_every_flag_excludes_where_its_policy_says_so(code):
     assert find_exclusion([flag(code, {"rows": 2})], policies) == (code, '{"rows": 2}')
 
 
-@pytest.mark.parametrize("code", ["bare_column", "row_order_dependent", "latent_tie"])
+@pytest.mark.parametrize("code", ["bare_column", "row_order_dependent", "join_fan_out"])
 def test_no_flag_but_a_cut_through_a_tie_can_be_accepted(code):
     words = (
         rf"policies: {code}: expected exclude, flag or off, found accept_ties, which only"
@@ -141,8 +145,8 @@ def test_doubt_about_an_answer_that_was_judged_right_excludes_nothing(judged):
 
 
 def test_flag_that_is_off_is_not_reported():
-    policies = read_policies({**ALL_FLAGGED, "latent_tie": "off", "all_null": "exclude"})
-    flags = [flag("latent_tie"), flag("all_null"), flag("cross_join")]
+    policies = read_policies({**ALL_FLAGGED, "join_fan_out": "off", "all_null": "exclude"})
+    flags = [flag("join_fan_out"), flag("all_null"), flag("cross_join")]
     assert [kept["code"] for kept in keep_reported(flags, policies)] == ["cross_join", "all_null"]
 
 

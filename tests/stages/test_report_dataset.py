@@ -214,14 +214,14 @@ def test_signs_of_a_risk_are_told_in_words():
 def test_reason_stands_before_the_other_flags_of_an_excluded_question():
     conditions = {"conditions": [{"condition": "a = 1", "rows": 3}], "best": None}
     flags = [
-        {"code": "latent_tie", "evidence": conditions},
+        {"code": "date_text_order", "evidence": conditions},
         {"code": "tie_at_limit", "evidence": {"offset": 0}},
         {"code": "tie_at_limit", "evidence": {"offset": 2}},
     ]
     record = {"stage": "audit_gold_answers", "reason": "tie_at_limit", "flags": flags}
     assert show(record | {"detail": '{"offset": 0}'})["findings"] == [
         ("tie_at_limit", [["offset", "0"]]),
-        ("latent_tie", [["conditions", "condition: a = 1; rows: 3"], ["best", "NULL"]]),
+        ("date_text_order", [["conditions", "condition: a = 1; rows: 3"], ["best", "NULL"]]),
         ("tie_at_limit", [["offset", "2"]]),
     ]
 
