@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 Record = dict[str, Any]
 
-SENTENCES = {**EXPLANATIONS, **DOUBTS}
+SENTENCES = {
+    **EXPLANATIONS,
+    **DOUBTS,
+    "models_agree": "Most models answer otherwise than the query.",  # a reading of its suite
+}
 
 
 def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -25,11 +25,13 @@ from answerkey.report.questions import (
     choose_ids,
     find_corpus_text,
     make_page_row,
+    make_payload,
     pick_examples,
     show_answer,
     show_sql,
     show_suite,
 )
+from answerkey.sqlite.schema import SchemaFile
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 
@@ -173,6 +175,17 @@ def test_row_holds_the_repairs_that_the_page_need_not_cut():
     assert (shown["sql"], shown["difference"]) == ("SELECT 0", words)
     assert [side["count"] for side in shown["rows"]] == [0, 5]
     assert row["findings"] == [("zero_count_dropped", [["asked", "ships"]])]
+
+
+@pytest.mark.parametrize("reading", ["any_case", "models_agree"])
+def test_each_reading_has_a_meaning(tmp_path: Path, reading: str) -> None:
+    latent = {"reading": reading, "sql": "SELECT 1", "gold_rows": [], "reading_rows": None}
+    evidence = {**latent, "difference": None}
+    row = show({"flags": [{"code": "latent_ambiguity", "evidence": evidence}]})
+    schemas = tmp_path / "schemas.jsonl"
+    schemas.write_text('{"database_name": null, "tables": []}')
+    payload = make_payload([row], SchemaFile(schemas), max_characters=9)
+    assert reading in payload["meanings"]
 
 
 def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evidence():
