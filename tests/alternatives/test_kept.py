@@ -105,3 +105,12 @@ def test_finding_says_what_its_repair_answers(clinic: ProbeWorld, tmp_path: Path
     ]
     assert [repair["answers"] for repair in tried.repairs][:2] == ["same", "other"]
     assert (tried.repairs[1]["gold_rows"], tried.repairs[1]["repair_rows"]) == ([[5]], [[0]])
+
+
+def test_reading_that_is_seldom_meant_counts_where_it_has_golds_rows_alone(clinic: ProbeWorld):
+    question, gold_sql = "Which towns have patients?", "SELECT DISTINCT town FROM patient"
+    rule = "without_distinct"
+    tried = try_all(clinic, question, gold_sql)
+    assert rule not in {repair["rule"] for repair in tried.repairs}
+    tried = try_all(clinic, question, f"{gold_sql} WHERE town = 'Oban'")
+    assert rule in {reading.name for reading in tried.readings}
