@@ -181,7 +181,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "A join returns one thing several times, and the query has no DISTINCT.",
             example="names of singers of songs, without DISTINCT. Kinds: `in_data`; `listed` "
-            "all, or in an order; `linked` by a relation; `named` an attribute of one thing; "
+            "all, or in an order; `linked` by a relation; "
             "`possible`; `referred` by a foreign key",
             doubts_gold=True,
         ),

@@ -187,8 +187,8 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     all are listed, or in an order, so that a row for each pair may be meant; `referred` if the one
     column refers to things of another table, and may name one twice. Else none does yet, and the
     query has a condition on a table that may have several rows for one: `linked` if a table that
-    only links others leads there, so that things are listed by a relation; `named` if the condition
-    names one thing, whose attribute is asked for; `possible` for other conditions.
+    only links others leads there, so that things are listed by a relation; `possible` for other
+    conditions. The condition may name one thing, whose attribute is asked for: no finding.
     """
     query = read_query(inspection)
     select = query.select
@@ -213,8 +213,10 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
         return []
     if kind == "possible" and rows:
         kind = "in_data" if _has_condition(select) else "listed"
-    elif kind == "possible":
-        kind = _read_way(query, select, source, ends)
+    elif kind == "possible" and _links(query, ends):
+        kind = "linked"
+    elif kind == "possible" and _names_one(query, select, source):
+        return []
     evidence = {"kind": kind, "key": f"{first.table.name}.{key}", "repeated": show_rows(rows)}
     return [Finding("join_repeats_rows", evidence)]
 
@@ -234,18 +236,21 @@ def _has_condition(select: exp.Select) -> bool:
     return select.args.get("where") is not None and not (is_outer or is_ordered)
 
 
-def _read_way(query: Query, select: exp.Select, shown: Source, ends: set[Place]) -> str:
-    """How a query comes from the things of its condition to those that it returns."""
-    for source, joins in Counter(source for source, _ in ends).items():
-        if joins > 1 and query.find_key(source.table) is None:
-            return "linked"
+def _links(query: Query, ends: set[Place]) -> bool:
+    """Whether a table that only links others leads from the things of a condition to others."""
+    joins = Counter(source for source, _ in ends)
+    return any(n > 1 and query.find_key(source.table) is None for source, n in joins.items())
+
+
+def _names_one(query: Query, select: exp.Select, shown: Source) -> bool:
+    """Whether the condition names one thing of another table than the one that is shown."""
     for term in list_terms(select.args["where"]):
         named = query.scopes.find_direct(term.this) if isinstance(term, exp.EQ) else None
         if named is None or named.source is shown:
             continue
         if named.place == query.key_of(named.source) or query.scopes.is_label(named):
-            return "named"
-    return "possible"
+            return True
+    return False
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:

@@ -76,8 +76,6 @@ REPEATS = [
     (f"SELECT name {SONGS} WHERE fee > 0", "in_data"),
     (f"SELECT name {SONGS} WHERE fee > 0 ORDER BY name", "listed"),
     (f"SELECT name {SONGS} WHERE language = 'French'", "possible"),
-    (f"SELECT name {SONGS} WHERE title = 'Tide'", "named"),
-    (f"SELECT name {SONGS} WHERE town = 'Bath' AND song.id = 4", "named"),
     (
         "SELECT singer.name FROM singer JOIN membership AS m ON singer.id = m.singer_id"
         " JOIN venue ON venue.id = m.venue_id WHERE venue.name = 'Quay'",
@@ -89,6 +87,8 @@ NO_REPEATS = [
     f"SELECT DISTINCT name {SONGS}",
     f"SELECT name, title {SONGS}",
     f"SELECT title {SONGS} WHERE town = 'Bath'",  # a song has one singer
+    f"SELECT name {SONGS} WHERE title = 'Tide'",  # the attribute of one thing
+    f"SELECT name {SONGS} WHERE town = 'Bath' AND song.id = 4",
     f"SELECT name {SONGS} WHERE language = 'French' ORDER BY sales",  # one row a song is meant
     "SELECT name FROM singer LEFT JOIN song ON singer.id = song.singer_id WHERE song.id IS NULL",
 ]

@@ -67,9 +67,7 @@ def test_off_is_understood_as_yaml_reads_it(spelling):
 
 @pytest.mark.parametrize("value", ["ignore", True, None, 0, ["flag"], "Exclude"])
 def test_policy_that_is_none_is_named_with_its_flag(value):
-    with pytest.raises(
-        ValueError, match=r"policies\.join_fan_out: expected exclude, flag or off"
-    ):
+    with pytest.raises(ValueError, match=r"policies\.join_fan_out: expected exclude, flag or off"):
         check({"join_fan_out": value})
 
 
@@ -80,9 +78,7 @@ def test_unknown_flag_is_named(tmp_path):
 
 
 def test_first_excluding_flag_of_the_vocabulary_gives_the_reason():
-    policies = read_policies(
-        {**ALL_FLAGGED, "join_fan_out": "exclude", "tie_at_limit": "exclude"}
-    )
+    policies = read_policies({**ALL_FLAGGED, "join_fan_out": "exclude", "tie_at_limit": "exclude"})
     flags = [flag("join_fan_out", {"score": 1}), flag("tie_at_limit", {"ort": "Åmål"})]
     code, detail = find_exclusion(flags, policies)
     assert code == "tie_at_limit"
