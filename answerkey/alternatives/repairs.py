@@ -28,9 +28,9 @@ READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# Readings that are seldom meant where they answer otherwise: of 444 such questions of Spider one was
-# corrected to rows that only they have. They say which variants count for a question, and repair
-# nothing but what a flag doubts.
+# Readings that are seldom meant where they answer otherwise: of 444 such questions of Spider one
+# was corrected to rows that only they have. They say which variants count for a question, and
+# repair nothing but what a flag doubts.
 _NO_REPAIRS = frozenset(
     {
         "named_value",
