@@ -127,7 +127,7 @@ class World:
         self.folder = folder
         self.params = load_yaml(ROOT / "params.yaml")
         self.params["corpus"] = "local"
-        self.params["corpora"]["local"]["root"] = "corpus"
+        self.params["corpora"]["local"] |= {"root": "corpus", "corrections": None}
         self.params["execution"]["workers"] = 1
         self.params["generate_test_suites"]["pool"] = 4
         # Its questions are made from SQL, and say little of what it asks.

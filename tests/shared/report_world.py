@@ -101,7 +101,7 @@ def write_params(folder: Path, report: Mapping[str, Any]) -> None:
     """The project's params, for this corpus and without targets."""
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     params["corpus"] = "local"
-    params["corpora"]["local"]["root"] = "corpus"
+    params["corpora"]["local"] |= {"root": "corpus", "corrections": None}
     params["execution"]["workers"] = 1
     params["generate_test_suites"]["pool"] = 4
     params["compare_questions"]["flag_precision"] = str(FLAG_PRECISION)
