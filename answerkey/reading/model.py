@@ -21,7 +21,6 @@ from answerkey.environments.questions import RUN_SQL
 Message = dict[str, Any]
 
 _TRY_AGAIN = (408, 409, 425, 429)  # and all from 500
-_OF_ALL = (401, 403, 404)  # statuses that every question would have
 _MAX_BYTES = 4_000_000  # of a response
 _MAX_CHARACTERS = 20_000  # of a reply that stay in the conversation: its end has the verdict
 _MAX_WAIT_S = 60
@@ -30,12 +29,12 @@ _BYTES_OF_TOKEN = 3  # so that an estimate is too high, seldom too low
 
 
 class NoReplyError(Exception):
-    """The server gave no reply that can be used; the message says what it gave. is_of_all: it will
-    give none to other questions either."""
+    """The server gave no reply that can be used; the message says what it gave. status: that of its
+    last response, if it says that there is none."""
 
-    def __init__(self, words: str, *, is_of_all: bool = False) -> None:
+    def __init__(self, words: str, *, status: int | None = None) -> None:
         super().__init__(words)
-        self.is_of_all = is_of_all
+        self.status = status
 
 
 class OutOfTokensError(Exception):
@@ -139,7 +138,7 @@ class Model:
                 return await self._ask_once(sent)
             except _RefusedError as error:
                 if not error.may_pass or attempt == server.attempts:
-                    raise NoReplyError(str(error), is_of_all=error.status in _OF_ALL) from None
+                    raise NoReplyError(str(error), status=error.status) from None
                 await asyncio.sleep(wait_s if error.wait_s is None else error.wait_s)
             wait_s = min(2 * wait_s, _MAX_WAIT_S)
         raise ValueError(f"expected at least one attempt, found {server.attempts}")

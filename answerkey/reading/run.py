@@ -24,6 +24,7 @@ from answerkey.base.cores import count_cores
 from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, show_progress, spell_count, start_log
 from answerkey.base.paths import DATABASES
+from answerkey.base.reasons import Reason
 from answerkey.dataset import Question, read_joined
 from answerkey.reading.conversation import NoVerdictError, count_queries, read_question
 from answerkey.reading.model import Model, NoReplyError, OutOfTokensError, Server, Tokens
@@ -35,6 +36,8 @@ from answerkey.risk.verdicts import MODEL
 
 _BATCH = 50
 _MOST_FAILURES = 5  # one after another: then it is the server's fault, or that of the options
+_OF_ALL = (401, 403, 404)  # statuses that every request would have
+_OF_REQUEST = (400, 413, 422)
 _JUDGED = "judged_"  # how the flags of verdicts begin
 _FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
 
@@ -44,7 +47,7 @@ class Choice:
     """Which questions to read: all of these ids, or those that no verdict is about.
 
     count: so many, the riskiest first.
-    judged: those, too, about which a verdict stands, to compare the two.
+    judged: those, too, that have a verdict or are corrected, to compare the two.
     """
 
     question_ids: tuple[str, ...] = ()
@@ -80,13 +83,15 @@ def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Ques
 
 
 def _is_chosen(question: Question, choice: Choice) -> bool:
-    if question.stage == "load_questions" or not question.gold_sql.strip():
+    if question.stage == "load_questions" or question.reason == Reason.UNREADABLE_DATABASE:
         return False  # somebody has set it aside, or there is nothing to read
     if choice.databases and question.database_name not in choice.databases:
         return False
     if choice.corpus not in (None, question.corpus):
         return False
-    return choice.judged or not any(flag["code"].startswith(_JUDGED) for flag in question.flags)
+    is_corrected = question.source.get("correction") is not None
+    is_judged = any(flag["code"].startswith(_JUDGED) for flag in question.flags)
+    return choice.judged or not (is_corrected or is_judged)
 
 
 def _key(question: Question) -> Key:
@@ -194,7 +199,7 @@ class _Run:
             except NoReplyError as error:
                 self._failures += 1
                 self._tell(question, str(error))
-                if error.is_of_all or self._failures == _MOST_FAILURES:
+                if self._ends(error):
                     failed = spell_count(self._failures, "reading")
                     said = f"no reply in {failed}, one after another: {error}"
                     self.fault = make_printable(f"{self._server.base_url}: {said}")
@@ -205,6 +210,13 @@ class _Run:
                 self._failures = 0
                 self._count += 1
                 advance(0.5 if number < MOST_READINGS else 0)
+
+    def _ends(self, error: NoReplyError) -> bool:
+        """Whether other questions have no reply either. One request of many may be too long."""
+        if error.status in _OF_ALL:
+            return True
+        is_of_request = error.status in _OF_REQUEST and self._count > 0
+        return self._failures >= _MOST_FAILURES and not is_of_request
 
     def _tell(self, question: Question, why: str) -> None:
         self._without += 1

@@ -12,6 +12,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import TemplateError
+
+from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.records import encode_json
 from answerkey.dataset import Question
@@ -59,21 +62,26 @@ def write_prompt(
     """
     name = question.database_name
     path = databases / name / f"{name}.sqlite"
-    return read_template(template).render(
-        rules=RULES.read_text(encoding="utf-8").strip(),
-        database_name=name,
-        schema=_describe(path),
-        columns=_summarize(path, frozenset(map(fold_name, question.tables_involved or ()))),
-        question_text=question.question_text,
-        evidence=question.evidence,
-        clock=tell_clock(question.now),
-        gold_sql=question.gold_sql,
-        gold_answer=_shorten(question.gold_answer),
-        gold_rows=spell_count(len(answer_rows(question.gold_answer)), "row", ","),
-        failure=question.gold_answer is None and f"{question.reason}: {question.detail}",
-        repairs=_list_repairs(question, seed),
-        queries=queries,
-    )
+    facts = {
+        "rules": RULES.read_text(encoding="utf-8").strip(),
+        "database_name": name,
+        "schema": _describe(path),
+        "columns": _summarize(path, frozenset(map(fold_name, question.tables_involved or ()))),
+        "question_text": question.question_text,
+        "evidence": question.evidence,
+        "clock": tell_clock(question.now),
+        "gold_sql": question.gold_sql,
+        "gold_answer": _shorten(question.gold_answer),
+        "gold_rows": spell_count(len(answer_rows(question.gold_answer)), "row", ","),
+        "failure": question.gold_answer is None and f"{question.reason}: {question.detail}",
+        "repairs": _list_repairs(question, seed),
+        "queries": queries,
+    }
+    try:
+        return read_template(template).render(facts)
+    except TemplateError as error:
+        words = f"{error}: expected no other names than {', '.join(facts)}"
+        raise InputError(f"{template}: {words}") from error
 
 
 def _list_repairs(question: Question, seed: str) -> list[dict[str, str]]:

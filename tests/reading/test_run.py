@@ -344,11 +344,20 @@ def test_server_that_refuses_all_ends_the_run_with_its_words(
     assert "Traceback" not in err
 
 
+def test_request_that_is_too_long_ends_no_run_that_has_read_others(
+    read: Callable[..., Ran],
+) -> None:
+    write_joined(INTERIM, [make_question(name) for name in "abcdefgh"])
+    server, out, _ = read(in_turn(GOOD, Raw(status=400, body=b"too many tokens")))
+    assert len(server.asked) == 9  # each once, and the one that was read again
+    assert "1 reading, 100 tokens, 8 without a verdict" in out
+
+
 @pytest.mark.parametrize("tokens", mostly_slow(3000, None, -5, "many", 10**30, quick=2))
 def test_tokens_of_a_run_are_bounded(read: Callable[..., Ran], tokens: Any) -> None:
     write_joined(INTERIM, [make_question(name) for name in "abcdefgh"])
     right = json.dumps({"verdict": "right"})
-    options = ("--max-tokens", "25000", "--reply-tokens", "1000")
+    options = ("--max-tokens", "25000", "--reply-tokens", "1000", "--workers", "3")
     server, out, _ = read(say(right, tokens=tokens), *options)
     assert "ended by --max-tokens 25,000" in out
     assert 2 <= len(server.asked) < 16
@@ -365,7 +374,9 @@ def test_question_is_chosen_by_risk_id_database_and_verdicts(
         "e", gold_answer=None, answer_risk=None, reason="sql_error", detail="no such column: x"
     )
     aside = make_question("f", stage="load_questions", reason="excluded_by_curator")
-    write_joined(INTERIM, [*FEW, judged, failed, aside])
+    note = {"corpus": "local", "correction": {"action": "replace"}}
+    corrected = make_question("g", gold_answer=None, answer_risk=None, source=note)
+    write_joined(INTERIM, [*FEW, judged, failed, aside, corrected])
 
     def ask(*options: str) -> list[str]:
         READINGS.unlink(missing_ok=True)
@@ -374,7 +385,7 @@ def test_question_is_chosen_by_risk_id_database_and_verdicts(
         return [name_of(request) for request in read(GOOD, *options)[0].asked]
 
     assert set(ask("--count", "2")) == {"e", "b"}
-    assert set(ask("--judged")) == set("abcde")
+    assert set(ask("--judged")) == set("abcdeg")
     assert set(ask("--question-id", "d", "a")) == {"d", "a"}
     orders = ask("--database", "harbour")
     assert sorted(orders[:4]) == sorted(orders[4:]) == list("abce")
@@ -391,6 +402,7 @@ def test_question_is_chosen_by_risk_id_database_and_verdicts(
         (("--question-id", "z"), "no question z"),
         (("--name", "torn"), "torn.jsonl:1"),
         (("--template", "nowhere.j2"), "nowhere.j2"),
+        (("--template", "bad.j2"), "bad.j2: 'gold' is undefined: expected no other names than"),
         ((), "questions of local, other: choose one by --corpus"),
         quick=2,
     ),
@@ -401,6 +413,7 @@ def test_mistake_ends_with_its_message(
     if not options:
         other = make_question("b", source={"corpus": "other"})
         write_joined(INTERIM, [make_question(), other])
+    Path("bad.j2").write_text("{{ gold }}", encoding="utf-8")
     VERDICTS.parent.mkdir(parents=True)
     (VERDICTS.parent / "kim.jsonl").write_text("{}\n", encoding="utf-8")
     READINGS.parent.mkdir(parents=True)

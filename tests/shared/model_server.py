@@ -38,10 +38,10 @@ def say(content: Any, *, tokens: Any = 100, calls: Any = None, finish: str = "st
     return Raw(json.dumps(response).encode())
 
 
-def judge(verdict: str, sql: str | None = None, **others: Any) -> Raw:
+def judge(verdict: str, sql: str | None = None, *, tokens: Any = 100, **others: Any) -> Raw:
     """A talkative model's verdict."""
     line = {"verdict": verdict, "sql": sql, "reason": "So.", "kind": "column"} | others
-    return say(f'<think>{{"verdict": ?}}</think>\n```json\n{json.dumps(line)}\n```')
+    return say(f'<think>{{"verdict": ?}}</think>\n```json\n{json.dumps(line)}\n```', tokens=tokens)
 
 
 def call(*arguments: Any, name: str = "run_sql", **others: Any) -> Raw:
@@ -60,8 +60,8 @@ def call(*arguments: Any, name: str = "run_sql", **others: Any) -> Raw:
     return say(None, calls=calls, finish="tool_calls", **others)
 
 
-def query(*sql: str) -> Raw:
-    return call(*({"sql": each} for each in sql))
+def query(*sql: str, tokens: Any = 100) -> Raw:
+    return call(*({"sql": each} for each in sql), tokens=tokens)
 
 
 Script = Callable[[Request], Raw]
