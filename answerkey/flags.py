@@ -155,7 +155,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "group_by_non_key",
             Policy.FLAG,
             "Rows are grouped by a column that different things share, such as a name.",
-            example="songs counted by `GROUP BY singer.name`",
+            example="songs counted by `GROUP BY singer.name`. Kinds: `place` for a town that two "
+            "countries have",
             doubts_gold=True,
         ),
         Flag(
@@ -246,7 +247,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "A column is compared with a text that it does not hold.",
             example="`kind = 'barge'` where the column has 'Barge'. Kinds: `null` the text "
-            "'null'; `spelling`; `other_column` holds it; `near` a slip of the pen",
+            "'null'; `spelling`; `other_column` holds it; `near` a slip of the pen; "
+            "`subquery`: of its values the column holds none",
             doubts_gold=True,
         ),
         Flag(
@@ -254,7 +256,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "A number or a text of the query is not in its question.",
             example='"over 800": `weight > 1000`. Kinds: `text`, "barges laid up": '
-            "`state = 'sailing'`, where the column holds both",
+            "`state = 'sailing'`, where the column holds both; `limit`",
             doubts_gold=True,
         ),
         Flag(
@@ -283,8 +285,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             Policy.FLAG,
             "The query returns other columns, or other aggregates, than its question asks for.",
             example='"names and ages": `SELECT name, town`. Kinds: `missing_column`, '
-            "`similar_column`, `count_not_asked`, `value_per_group`, `unasked_extreme`. "
-            "What the evidence names is asked for",
+            "`similar_column`, `count_not_asked`, `count_missing`, `value_per_group`, "
+            "`unasked_extreme`. What the evidence names is asked for",
             doubts_gold=True,
         ),
         Flag(

@@ -14,16 +14,18 @@ from answerkey.english.columns import (
     is_table_of,
     names_people,
     split_name,
+    split_words,
     stem_name,
 )
-from answerkey.english.question import Question, Word, list_words
+from answerkey.english.question import Question, Word, list_words, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
+from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.keys import ID_WORDS
 from answerkey.sql.query_tree import copy_nodes, find_with, to_sql, write_with
 from answerkey.sql.scopes import DirectColumn, Scope, list_columns, write_column
-from answerkey.sqlite.schema import Table, fold_name, quote_name
+from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
 
 _EACH_OF = re.compile(r"\b(?:for|of|in|by|to|at|from|with) (?:each|every) (?!other\b)\w+")
 _NUMBER_WORD = re.compile(
@@ -33,6 +35,8 @@ _SENTENCE_END = re.compile("[.?!]")
 _FORMULA = re.compile(r"\b(?:sum|count|avg|divide|subtract|multiply)\s*\(", re.IGNORECASE)
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
 _EACH = {"each", "every", "per", "by"}
+_TOWNS = word_set("city town village")
+_LANDS = word_set("country state province nation")
 _MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
 _CUTS = ("group", "having", "limit")  # a side with one of these is more than what its WHERE says
 
@@ -122,12 +126,52 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
     """Return a finding if a SELECT aggregates, groups by names of a table whose key it joins to
     other rows, and not by that key: the songs of two singers of one name are counted together.
 
-    A question that says "for each NAME" asks for groups of one name.
+    A question that says "for each NAME" asks for groups of one name. Kind `place`: rows are grouped
+    by a town, and towns of two countries have one name.
     """
     first = inspection.once(_find_first)
-    if first is None or _is_asked(question, first[0]):
-        return []
-    return [Finding("group_by_non_key", first[1])]
+    if first is not None:
+        return [] if _is_asked(question, first[0]) else [Finding("group_by_non_key", first[1])]
+    place = inspection.once(_find_place)
+    return [Finding("group_by_non_key", place)] if place is not None else []
+
+
+def _find_place(inspection: Inspection) -> dict[str, Any] | None:
+    """The evidence of rows grouped by a town, of which two countries have one of its name; nothing
+    where a condition chooses the country."""
+    query = read_query(inspection)
+    for group in query.scopes.nodes.find_all(exp.Group):
+        keys = query.scopes.find_all_direct(group.expressions)
+        terms = list_terms(group.parent.args.get("where")) if group.parent is not None else []
+        chosen = query.scopes.find_all_direct(
+            node for term in terms for node in term.find_all(exp.Column)
+        )
+        for town in keys:
+            if _TOWNS.isdisjoint(split_words(town.column.name)):
+                continue
+            for column in town.table.columns:
+                wider = town.beside(column)
+                if _LANDS.isdisjoint(split_words(column.name)) or column is town.column:
+                    continue
+                if any(other.place == wider.place for other in (*keys, *chosen)):
+                    continue
+                if (shared := _find_shared_name(town, column, query)) is not None:
+                    twins = copy_nodes(query.scopes.tree)
+                    twins[id(group)].append("expressions", wider.write())
+                    evidence = {"kind": "place", "grouped_by": [town.full_name], "shared": shared}
+                    evidence["key"] = wider.full_name
+                    return with_repair(evidence, to_sql(twins[id(query.scopes.tree)]))
+    return None
+
+
+def _find_shared_name(town: DirectColumn, wider: Column, query: Query) -> str | None:
+    """The first name of a town that several countries have; None if there is none."""
+    name, land = quote_name(town.column.name), quote_name(wider.name)
+    rows = query.ask(
+        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE typeof({name}) = 'text'"
+        f" AND {name} <> '' GROUP BY {name} HAVING count(DISTINCT {land}) > 1 ORDER BY 1 LIMIT 1"
+    )
+    return str(rows[0][0]) if rows else None
 
 
 def _find_first(inspection: Inspection) -> tuple[DirectColumn, dict[str, Any]] | None:

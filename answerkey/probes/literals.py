@@ -12,6 +12,7 @@ from answerkey.base.records import Finding
 from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.measures import (
     DIGITS,
+    ORDINAL,
     Comparative,
     Number,
     find_comparatives,
@@ -24,7 +25,8 @@ from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.conditions import PATTERNS, RANGES, Comparison, is_literal, read_text
-from answerkey.sql.query_tree import copy_nodes, copy_with, to_sql
+from answerkey.sql.query_tree import copy_nodes, copy_with, make_limit, show_sql, to_sql
+from answerkey.sql.scopes import DirectColumn
 from answerkey.sqlite.schema import Column, Table, quote_name
 
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
@@ -33,6 +35,8 @@ _MAX_COLUMN_VALUES = 500  # among which another spelling is looked for: a column
 _MIN_NEAR_LETTERS = 6  # with fewer, two words of the world may differ in a letter
 _MIN_CHANGED_LETTERS = 8  # the same where a letter is another one, as in Gambia and Zambia
 _MIN_VALUE_LETTERS = 3  # of a value that a question names: with fewer, it is any word
+_TOP = re.compile(r"\b(?:top|bottom) $")  # "the last 3" may be years
+_EXTREME = re.compile(r" (?:most|least|fewest|best|worst|(?!rest|west|inter|guest)[a-z]{3,}est)\b")
 _KINDS = ("null", "spelling", "other_column", "near")
 _OPERATORS = {"<": exp.LT, "<=": exp.LTE, ">": exp.GT, ">=": exp.GTE}
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
@@ -81,7 +85,8 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
     null: the text is 'null' or empty, where NULL was meant;
     spelling: the column holds it in other letters, spaces or signs;
     other_column: another column of the same table holds it;
-    near: the column holds one text that is a slip of the pen away.
+    near: the column holds one text that is a slip of the pen away;
+    subquery: it is compared with a subquery's column, and the two have no value in common.
 
     A text that none of them holds is no finding: nobody knows how it should be spelt.
     """
@@ -92,10 +97,45 @@ def find_literal_not_in_column(inspection: Inspection) -> list[Finding]:
         if base is not None and literal.is_text and literal.comparison.operator in _EQUALITIES:
             absent_texts += _describe(literal, *base, query)
     if not absent_texts:
-        return []
+        return _find_other_values(inspection, query)
     first = min(absent_texts, key=lambda absent: _KINDS.index(absent.evidence["kind"]))
     evidence = with_repair(first.evidence, _write_held(inspection, query, absent_texts))
     return [Finding("literal_not_in_column", evidence)]
+
+
+def _find_other_values(inspection: Inspection, query: Query) -> list[Finding]:
+    for node in query.scopes.nodes.find_all(exp.EQ, exp.NEQ, exp.In):
+        values = node.args.get("query") or node.expression
+        select = values.unnest() if isinstance(values, exp.Expr) else None
+        if not isinstance(select, exp.Select) or len(select.expressions) != 1:
+            continue
+        left = query.scopes.find_direct(node.this)
+        right = query.scopes.find_direct(select.expressions[0].unalias())
+        if left is None or right is None or _may_be_equal(left, right, query):
+            continue
+        evidence = {"kind": "subquery", "column": left.full_name, "values": right.full_name}
+        column, repair = left.table.find_column(right.column.name), None
+        if column is not None:
+            tree, (twin,) = copy_with(inspection.tree, [node.this])
+            twin.replace(left.beside(column).write())
+            repair = to_sql(tree)
+        return [Finding("literal_not_in_column", with_repair(evidence, repair))]
+    return []
+
+
+def _may_be_equal(left: DirectColumn, right: DirectColumn, query: Query) -> bool:
+    """Whether two columns have a value in common, or one of them none at all."""
+    if left.table is right.table and left.column is right.column:
+        return True
+    (name, table), (other, other_table) = (
+        (quote_name(column.column.name), quote_name(column.table.name)) for column in (left, right)
+    )
+    tests = (
+        f"SELECT 1 FROM {table} WHERE {name} IN (SELECT {other} FROM {other_table}) LIMIT 1",
+        f"SELECT 1 FROM {table} WHERE {name} IS NOT NULL LIMIT 1",
+        f"SELECT 1 FROM {other_table} WHERE {other} IS NOT NULL LIMIT 1",
+    )
+    return query.ask(tests[0]) != [] or not all(map(query.ask, tests[1:]))
 
 
 class _Absent(NamedTuple):
@@ -215,7 +255,35 @@ def find_literal_not_in_question(inspection: Inspection, question: Question) -> 
 
     0 and 1 are no finding: they are codes of no and yes, or say that there are none or some.
     """
-    return _find_other_number(inspection, question) or _find_other_text(inspection, question)
+    return (
+        _find_other_number(inspection, question)
+        or _find_other_limit(inspection, question)
+        or _find_other_text(inspection, question)
+    )
+
+
+def _find_other_limit(inspection: Inspection, question: Question) -> list[Finding]:
+    """Kind `limit`: "the top 3", "the 3 oldest", and `LIMIT 1`."""
+    tree, text = inspection.tree, question.plain_text
+    limit = tree.args.get("limit")
+    if limit is None or not tree.args.get("order"):
+        return []
+    limits = {read_number(node.expression.name) for node in tree.find_all(exp.Limit)}
+    asked = [
+        number
+        for number in list_numbers(text)
+        if number.form != ORDINAL  # "the second highest" is one
+        and (_TOP.search(text[: number.start]) or _EXTREME.match(text[number.end :]))
+    ]
+    if len(asked) != 1 or None in limits:
+        return []
+    number = asked[0].values[0]
+    if number in limits or number != int(number) or len(asked[0].values) != 1:
+        return []
+    copy, (twin,) = copy_with(tree, [limit])
+    twin.replace(make_limit(int(number)))
+    evidence = {"kind": "limit", "sql": show_sql(limit), "asked": int(number)}
+    return [Finding("literal_not_in_question", with_repair(evidence, to_sql(copy)))]
 
 
 def _find_other_text(inspection: Inspection, question: Question) -> list[Finding]:
@@ -327,7 +395,11 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
         said = [comparative for comparative in asked if comparative.value == value]
         taken = [comparison for comparison in comparisons if _holds_number(comparison, value)]
         if any(comparative.is_negated for comparative in said):
-            continue  # "not over 5" may be `<= 5`, or NOT around `> 5`
+            # "not over 5" may be `<= 5`, or NOT around `> 5`, and is no `> 5`
+            if not _is_affirmed(inspection, said, taken):
+                continue
+            mismatches.append((_deny(said[0]), taken))
+            continue
         if any(comparison.node.find_ancestor(exp.Not, exp.Except) for comparison in taken):
             continue  # what the query denies is the opposite of what is asked for
         if any(question.explains(f"{c.operator} {c.right.name}") for c in taken):
@@ -341,6 +413,27 @@ def find_comparison_mismatch(inspection: Inspection, question: Question) -> list
     evidence = {"asked": first.text, "sql": taken[0].text}
     repair = _write_operators(inspection, mismatches)
     return [Finding("comparison_mismatch", with_repair(evidence, repair))]
+
+
+def _is_affirmed(inspection: Inspection, said: list[Comparative], taken: list[Comparison]) -> bool:
+    """Whether a query compares as the words do that the question denies, and denies nothing."""
+    if inspection.scopes.nodes.find_all(exp.Not, exp.Except, exp.NEQ):
+        return False
+    return bool(taken) and all(
+        asked.is_negated
+        and asked.way is not None
+        and not _is_either_way(comparison)
+        and _is_as_asked(asked, comparison)
+        for asked in said
+        for comparison in taken
+    )
+
+
+def _deny(asked: Comparative) -> Comparative:
+    """The opposite of a comparison: "over 5" is denied by "at most 5"."""
+    strict, loose = ("less than", "at most") if asked.way == ">" else ("more than", "at least")
+    text = f"{loose if asked.is_strict else strict} {asked.value}"
+    return asked._replace(text=text, is_strict=not asked.is_strict)
 
 
 def _write_operators(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.base.records import Finding
-from answerkey.english.asked import MAX_QUESTION_WORDS, find_asked_words
+from answerkey.english.asked import MAX_QUESTION_WORDS, find_asked_words, list_counted
 from answerkey.english.columns import (
     is_named,
     is_start_of,
@@ -18,9 +18,11 @@ from answerkey.english.columns import (
     name_column,
     split_name,
 )
+from answerkey.english.measures import read_number
 from answerkey.english.question import Question, Word, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
+from answerkey.sql.keys import has_id_name, is_number
 from answerkey.sql.query_tree import (
     copy_nodes,
     copy_with,
@@ -53,6 +55,9 @@ _DIFFERENT = word_set("different distinct unique distinctive distinctly")
 _COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",
             "the fewest", "count the")  # fmt: skip
 _MAX_SHOWN_VALUES = 5
+_HOW_MANY = re.compile(
+    r"\W*(?:how many|(?:what is|find|give|show|return) the (?:total )?(?:number|count) of)\b"
+)
 
 
 class Selected(NamedTuple):
@@ -126,6 +131,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
 
     count_not_asked: only a count is returned, and no word of the question counts, nor can it be
         answered by yes or no;
+    count_missing: a question that begins with "how many" has a list of texts or keys;
     value_per_group: one number is asked for, and the query returns one for each group;
     unasked_extreme: a greatest or least value stands beside what is asked for, which was to be that
         of the row that has it: "the longest pier of each port" and `SELECT pier, max(length)`;
@@ -136,7 +142,7 @@ def find_projection_mismatch(inspection: Inspection, question: Question) -> list
     if not projection.selected or len(question.words) > MAX_QUESTION_WORDS:
         return []
     evidence = (
-        _find_other_aggregate(projection, question)
+        _find_other_aggregate(inspection, projection, question)
         or _find_missing(projection, question)
         or _find_similar_column(projection, question)
     )
@@ -166,6 +172,8 @@ def _write_asked(
         return None if query.args.get("having") else write_with(query, group=None)
     if kind == "unasked_extreme" and not query.args.get("having"):
         return _write_row_of_extreme(query, projection)
+    if kind == "count_missing":
+        return f"SELECT count(*) FROM ({to_sql(query)})"
     return _write_counted(query) if kind == "count_not_asked" else None
 
 
@@ -277,7 +285,9 @@ def _write_counted(select: exp.Select) -> str | None:
     return None
 
 
-def _find_other_aggregate(projection: Projection, question: Question) -> dict[str, Any] | None:
+def _find_other_aggregate(
+    inspection: Inspection, projection: Projection, question: Question
+) -> dict[str, Any] | None:
     words = {word.text for word in question.said_words}
     query = projection.tree
     outputs = query.selects if isinstance(query, exp.Query) else []
@@ -285,6 +295,8 @@ def _find_other_aggregate(projection: Projection, question: Question) -> dict[st
     is_yes_or_no = any(word.text in _YES_OR_NO for word in question.words[:1])
     if is_count and not is_yes_or_no and not COUNTING & words:
         return {"kind": "count_not_asked"}
+    if _lacks_count(inspection, projection, question):
+        return {"kind": "count_missing"}
     is_whole = not (query.args.get("order") or query.args.get("limit"))
     returns_each_group = isinstance(query, exp.Select) and query.args.get("group") and is_whole
     aggregates = {selected.aggregate for selected in projection.selected}
@@ -293,6 +305,28 @@ def _find_other_aggregate(projection: Projection, question: Question) -> dict[st
     if _has_unasked_extreme(projection, question):
         return {"kind": "unasked_extreme"}
     return None
+
+
+def _lacks_count(inspection: Inspection, projection: Projection, question: Question) -> bool:
+    """Whether a question begins with "how many" or "the number of", and the query lists keys, or
+    texts that are no numbers."""
+    columns = [selected.column for selected in projection.selected if not selected.aggregate]
+    counted = (asked.phrase.lower() for asked in list_counted(question))
+    # "the number of the keeper" is no count
+    is_asked = any(phrase.startswith(("how many", "number of", "count of")) for phrase in counted)
+    is_asked = is_asked and _HOW_MANY.match(question.plain_text) is not None
+    if len(columns) != len(projection.selected) or not is_asked:
+        return False
+    if not all(
+        column is not None and (not is_number(column) or has_id_name(column.name))
+        for column in columns
+    ):
+        return False
+    return not any(
+        isinstance(value, str) and read_number(value) is not None
+        for row in inspection.rows
+        for value in row
+    )
 
 
 def _has_unasked_extreme(projection: Projection, question: Question) -> bool:

@@ -7,6 +7,7 @@ from answerkey.probes.groups import (
     find_group_by_non_key,
     find_set_operation_on_non_key,
 )
+from tests.shared.probe_world import ProbeWorld
 
 A_SONGS = "FROM singer AS a JOIN song AS b ON a.id = b.singer_id"
 A_CONCERTS = "FROM venue AS a JOIN concert AS b ON a.id = b.venue_id"
@@ -49,6 +50,43 @@ def test_groups_of_things_or_of_what_is_asked_for_are_no_finding(choir, text, sq
 def test_evidence_of_a_group_names_the_key(choir):
     evidence = {"grouped_by": ["venue.name"], "key": "venue.id"}
     assert evidence.items() <= choir.ask(find_group_by_non_key, *GROUPS[-1]).evidence.items()
+
+
+SHORES = """
+CREATE TABLE airfield (id INTEGER PRIMARY KEY, city TEXT, country TEXT, size INT);
+INSERT INTO airfield VALUES
+    (1, 'Ayr', 'UK', 1), (2, 'Ayr', 'Australia', 2), (3, 'Oban', 'UK', 2), (4, 'Oban', 'UK', 3);
+CREATE TABLE pier (id INTEGER PRIMARY KEY, city TEXT, country TEXT);
+INSERT INTO pier VALUES (1, 'Ayr', 'UK'), (2, 'Oban', 'UK');
+"""
+CITIES = "SELECT city, count(*) FROM airfield {} GROUP BY city"
+TEXT = "Which cities have how many airfields?"
+
+
+@pytest.fixture(scope="module")
+def shores(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("shores"), SHORES) as world:
+        yield world
+
+
+def test_towns_of_two_countries_are_no_one_town(shores):
+    finding = shores.ask(find_group_by_non_key, TEXT, CITIES.format(""))
+    assert (finding.evidence["kind"], finding.evidence["shared"]) == ("place", "Ayr")
+    rows = shores.execute_repair(find_group_by_non_key, CITIES.format(""), TEXT)
+    assert rows == [("Ayr", 1), ("Ayr", 1), ("Oban", 2)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        CITIES.format("WHERE country = 'UK'"),
+        f"{CITIES.format('')}, country",
+        "SELECT city, count(*) FROM pier GROUP BY city",  # no row has a town of that name elsewhere
+        "SELECT country, count(*) FROM airfield GROUP BY country",
+    ],
+)
+def test_towns_of_one_country_are_groups(shores, sql):
+    assert shores.ask(find_group_by_non_key, TEXT, sql) is None
 
 
 SETS = [

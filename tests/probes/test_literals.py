@@ -111,6 +111,55 @@ def test_number_that_the_question_does_not_give(world, text, condition, is_found
     assert (world.ask(find_literal_not_in_question, text, sql) is not None) is is_found
 
 
+def test_comparison_that_is_denied_is_turned(harbour):
+    text = "Which ships do not have more than 5 crew?"
+    less = harbour.database.execute(_ships("crew <= 5"))
+    assert harbour.execute_repair(find_comparison_mismatch, _ships("crew > 5"), text) == less
+
+
+HEAVIEST = "SELECT name FROM ship ORDER BY weight DESC"
+LIMITS = [
+    ("Which are the top 2 ships by weight?", f"{HEAVIEST} LIMIT 1", [("Sun",), ("Tern",)]),
+    ("Show the top three ships by weight.", f"{HEAVIEST} LIMIT 5", None),
+    ("Show the two heaviest ships.", f"{HEAVIEST} LIMIT 1", [("Sun",), ("Tern",)]),
+    ("Show the top 2 ships by weight.", f"{HEAVIEST} LIMIT 2", False),
+    ("Show the heaviest ship of the last 5 years.", f"{HEAVIEST} LIMIT 1", False),
+    ("Show the top ship.", f"{HEAVIEST} LIMIT 1", False),
+    ("Show the second heaviest ship.", f"{HEAVIEST} LIMIT 1 OFFSET 1", False),
+    ("Show the 2nd heaviest ship.", f"{HEAVIEST} LIMIT 1 OFFSET 1", False),
+    ("Show the top 2 ships by weight.", HEAVIEST, False),
+]
+
+
+@pytest.mark.parametrize(("text", "sql", "rows"), LIMITS)
+def test_limit_is_the_number_of_the_question(world, text, sql, rows):
+    finding = world.ask(find_literal_not_in_question, text, sql)
+    assert kind_of(finding) == (None if rows is False else "limit")
+    if rows:
+        assert world.execute_repair(find_literal_not_in_question, sql, text) == rows
+
+
+OF_SHIPS = "(SELECT owner FROM ship ORDER BY id LIMIT 1)"
+SUBQUERIES = [
+    (f"class <> {OF_SHIPS}", [(2,)]),  # owner <> 'Moon'
+    ("name IN (SELECT owner FROM ship)", []),
+    (f"owner <> {OF_SHIPS}", None),
+    ("id IN (SELECT ship_id FROM crew)", None),
+    ("name = (SELECT t FROM empty)", None),  # a column of nothing
+    ("weight > (SELECT avg(weight) FROM ship)", None),
+]
+
+
+@pytest.mark.parametrize(("condition", "rows"), SUBQUERIES)
+def test_column_that_has_none_of_the_values_of_a_subquery(world, condition, rows):
+    sql = f"SELECT id FROM ship WHERE {condition}"
+    assert kind_of(world.find(find_literal_not_in_column, sql)) == (
+        None if rows is None else "subquery"
+    )
+    if rows:
+        assert world.execute_repair(find_literal_not_in_column, sql) == rows
+
+
 def test_evidence_gives_a_value(world):
     sql = "SELECT name FROM ship WHERE weight > 1000"
     text, evidence = "Which ships are heavy?", "heavy means weight > 1000"
@@ -130,12 +179,16 @@ OTHERWISE = [
      "SELECT home FROM ship GROUP BY home HAVING count(*) > 2"),
     ("Ships with less than 5 crew.", _ships("crew > 5")),
     ("Ships with at least 5 crew.", _ships("crew <= 5")),
+    ("Ships that do not have more than 5 crew.", _ships("crew > 5")),
+    ("Ships that do not have at least 5 crew.", _ships("crew >= 5")),
 ]  # fmt: skip
 AS_ASKED = [
     ("Ships with at least 5 crew.", _ships("crew >= 5")),
     ("Ships ranked above 2.", _ships("rank < 2")),
     ("Ships with 5 crew.", _ships("crew > 5")),  # another probe reads values
     ("Ships that do not have more than 5 crew.", _ships("crew <= 5")),
+    ("Ships that do not have more than 5 crew.", _ships("NOT crew > 5")),
+    ("Ships not of Ito with more than 5 crew.", _ships("crew > 5 AND owner <> 'Ito'")),
     ("Ships with more than 5 crew.",
      "SELECT name FROM ship EXCEPT SELECT name FROM ship WHERE crew <= 5"),
     ("Ships between 10 and 25 years.", _ships("age BETWEEN 10 AND 25")),

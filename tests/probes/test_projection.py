@@ -28,6 +28,12 @@ INSERT INTO cake VALUES
 """
 
 FIRE = [
+    ("count_missing", "How many keepers are women?", "SELECT fname FROM keeper"),
+    (
+        "count_missing",
+        "What is the number of towns with more than one keeper?",
+        "SELECT birth_town FROM keeper GROUP BY birth_town HAVING count(*) > 1",
+    ),
     ("count_not_asked", "Which towns are keepers born in?", "SELECT count(birth_town) FROM keeper"),
     (
         "value_per_group",
@@ -62,6 +68,13 @@ FIRE = [
 ]
 
 HOLD = [
+    (
+        "Give the number of the lighthouse of the most steps.",
+        "SELECT lighthouse_id FROM lighthouse",
+    ),
+    ("Give the number of the keeper with more than 3 lamps.", "SELECT fname FROM keeper"),
+    ("How many steps has Alda?", "SELECT keeper_id, height FROM lighthouse WHERE name = 'Alda'"),
+    ("How many lamps has the keeper Ann?", "SELECT '12' FROM keeper WHERE fname = 'Ann'"),
     (
         "Who is the boss of Alda? Give the first name.",
         "SELECT k.fname FROM keeper k JOIN lighthouse l ON l.boss = k.keeper_id",
