@@ -17,7 +17,7 @@ PAGES = (
     "benchmarks/README.md",
     "docs/doubts.md",
     "docs/scaling.md",
-    "docs/doubts.md",
+    "docs/spider.md",
 )
 COMMANDS = [
     (found[1], set(re.findall(r"--[\w-]+", found[2])))
