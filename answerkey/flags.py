@@ -357,6 +357,12 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "one.",
             example="a line of data/verdicts",
         ),
+        Flag(
+            "corrected",
+            Policy.FLAG,
+            "A list of corrections has another query, text or evidence for it than its corpus.",
+            example="an entry `replace` in data/corrections",
+        ),
     ),
     "The set as a whole": (
         Flag(

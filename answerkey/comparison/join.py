@@ -31,6 +31,7 @@ def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Ite
     for question, suite in join_stages(interim):
         findings = find_in_suite(suite, min_mutation_score=min_mutation_score)
         findings += find_in_dialect(question)
+        findings += find_correction(question)
         rate = rates.pop(question.question_id, None)
         if rate is not None and (agreement := rate.pop("agreement", None)) is not None:
             findings.append(Finding("models_agree_otherwise", agreement))
@@ -82,6 +83,22 @@ def find_in_dialect(question: Question) -> list[Finding]:
     if differs is None or (correction and "gold_sql" in correction.get("original", {})):
         return []
     return [Finding("dialect_differs", differs)]
+
+
+def find_correction(question: Question) -> list[Finding]:
+    """The finding that a curator has replaced something of the question: what it was, why, and who
+    did it and when, as far as that is known."""
+    correction = question.source.get("correction")
+    if correction is None or "original" not in correction:
+        return []
+    known = {
+        "reason": correction["reason"],
+        "source": correction.get("source"),
+        "date": correction.get("date"),
+    }
+    evidence = {f"{name}_before": text for name, text in correction["original"].items()}
+    evidence |= {name: value for name, value in known.items() if value is not None}
+    return [Finding("corrected", evidence)]
 
 
 def find_in_rollouts(pass_rate: PassRate | None, *, answer_risk: float | None) -> list[Finding]:

@@ -53,6 +53,7 @@ NO_SIGNS = frozenset(
         "judged_right",
         "judged_wrong_sql",
         "judged_ambiguous",
+        "corrected",
         "duplicate_question",
         "near_duplicate_question",
         "paraphrase_of",

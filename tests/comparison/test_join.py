@@ -10,7 +10,12 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Finding, write_json
-from answerkey.comparison.join import find_in_dialect, find_in_rollouts, join_questions
+from answerkey.comparison.join import (
+    find_correction,
+    find_in_dialect,
+    find_in_rollouts,
+    join_questions,
+)
 from answerkey.dataset import Question, find_failure
 from tests.shared.joined_questions import make_joined
 
@@ -243,3 +248,15 @@ def test_what_another_engine_says_counts_until_the_sql_is_another(
         source["correction"] = {"action": "replace", "reason": "So.", "original": original}
     found = find_in_dialect(make_joined("ship_train_000", source=source))
     assert [finding.code for finding in found] == codes
+
+
+def test_corrected_question_has_a_flag_with_what_it_was_and_who_corrected_it() -> None:
+    source: dict[str, Any] = {"corpus": "x", "file": "f", "index": 0}
+    assert find_correction(make_joined("ship_train_000", source=source)) == []
+    note = {"action": "exclude", "reason": "So.", "link": None}
+    excluded = make_joined("ship_train_000", source=source | {"correction": note})
+    assert find_correction(excluded) == []
+    note |= {"action": "replace", "original": {"gold_sql": "SELECT 1"}, "source": "person:kim"}
+    (found,) = find_correction(make_joined("ship_train_000", source=source | {"correction": note}))
+    evidence = {"gold_sql_before": "SELECT 1", "reason": "So.", "source": "person:kim"}
+    assert found == Finding("corrected", evidence)
