@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from answerkey.corpus.corpora import CORRECTIONS_DIR, parse_corpora
 from answerkey.corpus.loading import Loaded, load_corpora, read_corrections
 from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, Verdict, read_verdict_file
 from answerkey.sections.corpora import Download
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 
@@ -126,3 +129,29 @@ def test_no_question_of_the_release_stands_in_these_files() -> None:
             for row in json.loads((SPIDER / file).read_text(encoding="utf-8")):
                 text = " ".join(row["question"].split()).lower()
                 assert len(text) < LEAST or text not in words, (path, text)
+
+
+@needs_spider
+def test_each_corrected_query_answers_beside_gold_as_its_verdict_says(load: Any) -> None:
+    said = {
+        (verdict.database_name, verdict.file, verdict.index): verdict
+        for verdict in read_verdict_file(ROOT / VERDICT_FILE)
+        if verdict.sql is not None
+    }
+    gold = {
+        (each["database_name"], each["source"]["file"], each["source"]["index"]): each["gold_sql"]
+        for each in load("local", root=str(SPIDER), corrections=None).records
+    }
+    for name, questions in groupby(sorted(said), key=itemgetter(0)):
+        with GuardedDatabase(SPIDER / "database" / name / f"{name}.sqlite") as database:
+            for question in questions:
+                verdict = said[question]
+                asked = database.execute(str(verdict.sql))
+                try:
+                    found = database.execute(gold[question])
+                except QueryError:
+                    found = []
+                differs = Counter(map(repr, asked)) != Counter(map(repr, found))
+                # Another order of rows is another answer, and another row of a tie is none.
+                is_ordered = "ORDER BY" in gold[question].upper()
+                assert is_ordered or verdict.answers == ("other" if differs else "same"), verdict
