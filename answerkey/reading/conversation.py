@@ -16,8 +16,10 @@ from answerkey.base.records import decode_json
 from answerkey.dataset import Question
 from answerkey.environments.questions import RUN_SQL, run_sql
 from answerkey.reading.model import Message, Model, ToolCall
+from answerkey.reading.shown import read_database_schema
 from answerkey.reward import RewardPool
 from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
+from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.statement import trim_statement
 
 _FOR_VERDICT = 2  # the last replies, in which the tool is closed: one to mend the verdict
@@ -136,6 +138,7 @@ def _read_verdict(found: dict[str, Any]) -> Judgement:
         value = found.get(name)
         texts[name] = value.strip() if isinstance(value, str) else ""
     reason = " ".join(texts["reason"].split())[:_REASON_CHARACTERS]
+    reason = reason.encode(errors="replace").decode()  # JSON may spell half of a character
     if verdict == RIGHT:
         return Judgement(verdict, reason)
     if not reason or not texts["sql"]:
@@ -149,11 +152,14 @@ def _check_query(judgement: Judgement, question: Question, pool: RewardPool) -> 
     if judgement.sql is None:
         return judgement
     sql, name, now = trim_statement(judgement.sql), question.database_name, question.now
-    if sql.split() == trim_statement(question.gold_sql).split():
-        raise _FaultError("sql: expected another query than gold.")
     rows = pool.execute(sql, name, now=now)
     if rows is None:
         raise _FaultError(f"sql: it does not run: {run_sql(pool, sql, name, now)}.")
+    parsed = parse_query(sql, read_database_schema(name))
+    if sql == trim_statement(question.gold_sql) or (
+        "reason" not in parsed and parsed["canonical_sql"] == question.canonical_sql
+    ):
+        raise _FaultError("sql: it says the same as gold: expected another query, or right.")
     answers = OTHER
     if question.gold_answer is not None:
         reward = pool.score_sql(

@@ -227,7 +227,6 @@ class _Run:
             prompt = await asyncio.to_thread(
                 write_prompt,
                 question,
-                DATABASES,
                 self._template,
                 queries=count_queries(self._turns),
                 seed=f"{number}",

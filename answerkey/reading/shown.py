@@ -16,6 +16,7 @@ from jinja2 import TemplateError
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
+from answerkey.base.paths import DATABASES
 from answerkey.base.records import encode_json
 from answerkey.dataset import Question
 from answerkey.exports.prompts import DatabaseTexts, read_template
@@ -23,8 +24,9 @@ from answerkey.report.repairs import tell_difference
 from answerkey.risk.verdicts import SAME
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.clock import tell_clock
+from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import Table, fold_name, quote_name
+from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
@@ -52,20 +54,18 @@ _VALUES = (
 )
 
 
-def write_prompt(
-    question: Question, databases: Path, template: Path, *, queries: int, seed: str
-) -> str:
+def write_prompt(question: Question, template: Path, *, queries: int, seed: str) -> str:
     """What the model reads about a question.
 
     queries: in how many replies it may query.
     seed: of the order of the repairs, which is another one in each reading.
     """
     name = question.database_name
-    path = databases / name / f"{name}.sqlite"
+    path = _find(name)
     facts = {
         "rules": RULES.read_text(encoding="utf-8").strip(),
         "database_name": name,
-        "schema": _describe(path),
+        "schema": _read_database(path).schema,
         "columns": _summarize(path, frozenset(map(fold_name, question.tables_involved or ()))),
         "question_text": question.question_text,
         "evidence": question.evidence,
@@ -112,13 +112,18 @@ def _shorten(value: Any) -> str:
     return text if len(text) <= _ANSWER_CHARACTERS else f"{text[:_ANSWER_CHARACTERS]} ..."
 
 
+def _find(database_name: str) -> Path:
+    return find_inside(DATABASES.absolute(), f"{database_name}/{database_name}.sqlite")
+
+
 @cache
 def _read_database(path: Path) -> DatabaseTexts:
     return DatabaseTexts(path, example_rows=_EXAMPLE_ROWS, max_characters=_SCHEMA_CHARACTERS)
 
 
-def _describe(path: Path) -> str:
-    return _read_database(path).schema
+def read_database_schema(database_name: str) -> Schema:
+    """The schema of a database that the model reads."""
+    return Schema(tuple(_read_database(_find(database_name)).tables))
 
 
 @lru_cache(maxsize=1024)
@@ -129,12 +134,12 @@ def _summarize(path: Path, first: frozenset[str]) -> str:
         _summarize_tables(path).items(), key=lambda table: fold_name(table[0]) not in first
     )
     shown, left_out, room = [], [], _COLUMNS_CHARACTERS
-    for name, text in tables:
+    for table, text in tables:
         room -= len(text)
-        if room >= 0 or fold_name(name) in first:
+        if room >= 0 or fold_name(table) in first:
             shown.append(text)
         else:
-            left_out.append(name)
+            left_out.append(table)
     if left_out:
         shown.append(f"(and those of {', '.join(left_out)})")
     return "\n".join(shown)
@@ -142,11 +147,9 @@ def _summarize(path: Path, first: frozenset[str]) -> str:
 
 @cache
 def _summarize_tables(path: Path) -> dict[str, str]:
+    texts = _read_database(path)
     with GuardedDatabase(path) as database:
-        return {
-            table.name: "\n".join(_summarize_table(database, table))
-            for table in _read_database(path).tables
-        }
+        return {table.name: "\n".join(_summarize_table(database, table)) for table in texts.tables}
 
 
 def _summarize_table(database: GuardedDatabase, table: Table) -> Iterator[str]:

@@ -62,6 +62,7 @@ def make_question(question_id: str = "a", **known: Any) -> Question:
         "answer_type": "integer",
         "order_matters": False,
         "tables_involved": ["ship"],
+        "canonical_sql": 'SELECT COUNT("ship"."name") FROM "ship"',
         "answer_risk": 0.25,
         "source": {"corpus": "local", "db_id": "harbour"},
         "repairs": [REPAIR],
@@ -213,8 +214,9 @@ def test_third_reading_settles_what_two_see_differently(read: Callable[..., Ran]
 
 
 def test_sql_that_answers_as_gold_does_is_marked(read: Callable[..., Ran]) -> None:
-    read(judge("wrong", SAME, kind="nonsense"))
+    read(judge("wrong", SAME, kind="nonsense", reason="Half of a \ud83d."))
     line, _ = list_verdicts()
+    assert line["reason"] == "Half of a ?."
     assert (line["answers"], line["kind"]) == ("same", "other")
 
 
@@ -242,7 +244,8 @@ NEVER = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT
         (judge("perhaps"), "verdict: expected one of right, wrong, ambiguous"),
         (judge("ambiguous", " "), "ambiguous: expected sql and reason"),
         (judge("wrong", OTHER, reason=3), "wrong: expected sql and reason"),
-        (judge("wrong", f" {GOLD} ;"), "sql: expected another query than gold"),
+        (judge("wrong", f" {GOLD} ;"), "sql: it says the same as gold"),
+        (judge("wrong", "select COUNT( S.Name ) from SHIP s"), "sql: it says the same as gold"),
         (judge("wrong", "DROP TABLE ship"), "sql: it does not run: not_a_select"),
         quick=5,
     ),
