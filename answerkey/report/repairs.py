@@ -172,9 +172,20 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     for flag in question.flags:
         if flag["code"] == DIALECT_DIFFERS:
             lines += _show_dialect(flag["evidence"])
+        if flag["code"].startswith("judged_"):
+            lines.append(_show("judged", _tell_decision(flag["evidence"])))
+    if (correction := question.source.get("correction")) is not None:
+        lines.append(_show("corrected", _tell_decision(correction)))
+        lines += [_show("before", text) for text in correction.get("original", {}).values()]
     for repair in question.repairs or ():
         lines += ["", *_show_repair(repair, question.flags)]
     return "\n".join(lines)
+
+
+def _tell_decision(decision: Mapping[str, Any]) -> str:
+    """The reason of a verdict or a correction, and who gave it when."""
+    who = " ".join(filter(None, (decision.get("source"), decision.get("date"))))
+    return " ".join(filter(None, (decision["reason"], who and f"({who})")))
 
 
 def _show_dialect(evidence: Mapping[str, Any]) -> Iterator[str]:

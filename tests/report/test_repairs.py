@@ -189,3 +189,16 @@ def test_question_of_another_dialect_is_explained_with_both_sides() -> None:
         "  there       []",
         '  here        [["Sun"]]',
     ]
+
+
+def test_what_somebody_decided_is_explained_with_the_reason_and_who_it_was() -> None:
+    who = {"source": "person:kim", "date": "2026-03-01"}
+    judged = {"code": "judged_right", "evidence": {"reason": "Seen.", **who}}
+    correction = {"action": "replace", "reason": "So.", "link": None}
+    source = {"corpus": "x", "correction": correction | {"original": {"gold_sql": "SELECT 2"}}}
+    question = make_joined("a", question_text="Which?", flags=[judged], source=source)
+    assert explain_question(question, None).splitlines()[-3:] == [
+        "  judged      Seen. (person:kim 2026-03-01)",
+        "  corrected   So.",
+        "  before      SELECT 2",
+    ]
