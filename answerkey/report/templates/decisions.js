@@ -28,12 +28,15 @@ function readStore() {
 
 const store = { reviewer: "", decisions: {}, ...readStore() };
 
-function isStored() {
+let isStored = true; // as far as one knows
+
+// All decisions at once: called where one changes, and not where one looks at the next question.
+function keep() {
   try {
     localStorage.setItem(STORE, JSON.stringify(store));
-    return true;
+    isStored = true;
   } catch {
-    return false;
+    isStored = false;
   }
 }
 
@@ -50,6 +53,7 @@ function decide(row, decision) {
     const date = new Date().toISOString().slice(0, 10);
     store.decisions[row.id] = { question: textOf(row), sql: row.sql, date, ...decision };
   }
+  keep();
 }
 
 const listDecided = () =>
@@ -85,19 +89,21 @@ function writeCorrection(row, { kind, replacement, reason, date }) {
   ].join("\n");
 }
 
-// A file for each corpus that has corrections: its name, how many entries, and its text. Questions
-// of one text and query are one to a correction; the last that is decided counts.
-function writeCorrections() {
+// A file for each corpus that has corrections: its name, how many entries, and its text, which is made
+// when somebody asks for it. Questions of one text and query are one to a correction; the last that is
+// decided counts.
+function listCorrections(decided) {
   const files = new Map();
-  for (const [row, decision] of listDecided()) {
+  for (const [row, decision] of decided) {
     if (decision.kind !== FIX && decision.kind !== DROP) continue;
     if (!files.has(row.corpus)) files.set(row.corpus, new Map());
-    files.get(row.corpus).set(nameQuestion(row).join("\n"), writeCorrection(row, decision));
+    const { database, question, sql } = { ...row, ...row.as_in_corpus };
+    files.get(row.corpus).set([database, question, sql].join("\0"), [row, decision]);
   }
   return [...files].map(([corpus, entries]) => ({
     name: `corrections_${corpus}.yaml`,
     count: entries.size,
-    text: [...entries.values()].join(""),
+    write: () => [...entries.values()].map((entry) => writeCorrection(...entry)).join(""),
   }));
 }
 
@@ -115,9 +121,14 @@ function listVerdicts(row, { kind, reason, replacement, reading, answers, fault 
   return [{ ...before, ...wrong }, fixed];
 }
 
+function listJudged(decided) {
+  const count = decided.reduce((sum, [, { kind }]) => sum + (kind === FIX ? 2 : 1), 0);
+  return count === 0 ? [] : [{ name: "verdicts.jsonl", count, write: () => writeVerdicts(decided) }];
+}
+
 // What is undefined, or null as a loaded verdict has it, is not written.
-function writeVerdicts() {
-  const lines = listDecided().flatMap(([row, decision]) =>
+function writeVerdicts(decided) {
+  const lines = decided.flatMap(([row, decision]) =>
     listVerdicts(row, decision).map(({ question_text, gold_sql, verdict, reason, sql, answers, kind }) => ({
       corpus: row.corpus,
       database_name: row.database,
@@ -132,12 +143,17 @@ function writeVerdicts() {
       kind: kind ?? undefined,
     })),
   );
-  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  return lines.length ? [{ name: "verdicts.jsonl", count: lines.length, text }] : [];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-function download({ name, text }) {
-  const address = URL.createObjectURL(new Blob([text]));
+// The files that a review writes, as far as it has come.
+function listFiles() {
+  const decided = listDecided();
+  return [...listCorrections(decided), ...listJudged(decided)];
+}
+
+function download({ name, write }) {
+  const address = URL.createObjectURL(new Blob([write()]));
   make("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

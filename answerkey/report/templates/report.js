@@ -123,7 +123,7 @@ function showCard(row, ...more) {
   const parts = [answer, ...showOthers(row)];
   const verdicts = verdictsOf(row);
   const gold = () => make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0));
-  box.append(...showCorrection(row), ...verdicts.map((verdict) => showVerdict(row, verdict)));
+  box.append(...showCorrection(row), ...showVerdicts(row));
   if (verdicts.length > 0) {
     if (verdicts.every(({ sql }) => sql === null)) box.append(gold());
     if (row.repairs.length) box.append(fold(tellCount(row.repairs.length, "query by a rule", "queries by rules"), ...showDoubts(row)));

@@ -98,14 +98,17 @@ function show(to) {
     const button = part("decisions").querySelector(`[data-key="${key}"]`);
     button.disabled = button.hidden = !isOffered(row);
   }
+  for (const [index, { verdict }] of verdictsOf(row).slice(0, 3).entries()) {
+    const button = part("decisions").querySelector(`[data-key="${index + 1}"]`);
+    button.lastChild.textContent = ` accept: ${verdict}`;
+  }
   part("question").focus();
   part("question").scrollTop = 0;
   tellProgress();
 }
 
 function tellProgress() {
-  const files = [...writeCorrections(), ...writeVerdicts()];
-  const buttons = files.map((file) => {
+  const buttons = listFiles().map((file) => {
     const button = make("button", { type: "button" }, `${file.name} (${file.count})`);
     button.addEventListener("click", () => download(file));
     return button;
@@ -113,7 +116,7 @@ function tellProgress() {
   part("files").replaceChildren(...buttons);
   const count = queue.filter((row) => decisionOf(row) !== null).length;
   const of = `${count.toLocaleString("en")} of ${queue.length.toLocaleString("en")} decided`;
-  part("status").textContent = isStored()
+  part("status").textContent = isStored
     ? `${of}, kept in this browser.`
     : `${of}. This browser keeps nothing: download before you close.`;
 }
@@ -268,6 +271,7 @@ const reviewer = document.getElementById("reviewer");
 reviewer.value = store.reviewer;
 reviewer.addEventListener("input", () => {
   store.reviewer = reviewer.value.trim();
+  keep();
   tellProgress();
 });
 

@@ -39,7 +39,14 @@ function hasVerdict(row, value) {
 const ANSWERS = { same: "It answers as gold does here.", other: "It answers otherwise than gold." };
 const SQL_OF_VERDICTS = { wrong: "What is asked", ambiguous: "The other reading" };
 
-function showVerdict(row, { verdict, reason, source, date, sql, shown, answers, kind, readings }) {
+// Each verdict, the first that has SQL beside gold.
+function showVerdicts(row) {
+  const verdicts = verdictsOf(row);
+  const first = verdicts.find(({ sql }) => sql !== null);
+  return verdicts.map((verdict) => showVerdict(row, verdict, verdict === first));
+}
+
+function showVerdict(row, { verdict, reason, source, date, sql, shown, answers, kind, readings }, isFirst) {
   const read = readings.length > 1 ? `, of the readings ${readings.join(", ")}` : "";
   const box = make("div", { className: "verdict" });
   const words = [`${source}, ${date}${read}`, kind, ANSWERS[answers]].filter(Boolean);
@@ -47,9 +54,9 @@ function showVerdict(row, { verdict, reason, source, date, sql, shown, answers, 
   if (reason) box.append(make("p", {}, reason));
   box.append(make("p", { className: "facts" }, words.join(" \u00b7 ")));
   if (sql === null) return box;
-  const gold = make("div", {}, make("h3", {}, "Gold SQL"), showSql(row.shown));
+  const gold = isFirst ? [make("div", {}, make("h3", {}, "Gold SQL"), showSql(row.shown))] : [];
   const other = make("div", {}, make("h3", {}, SQL_OF_VERDICTS[verdict]), showSql(shown));
-  box.append(make("div", { className: "pair" }, gold, other));
+  box.append(make("div", { className: "pair" }, ...gold, other));
   return box;
 }
 
