@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.base.log import format_size, spell_count, start_log
-from answerkey.base.paths import COUNTS, PRODUCT, SCHEMAS
+from answerkey.base.paths import COUNTS, DATABASES, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.base.stage import make_parser, run_command
 from answerkey.dataset import SUITES, count_left_out
@@ -51,7 +51,7 @@ def main(*arguments: str) -> None:
     page = render_page(
         read_template(),
         make_script(),
-        payload=embed_json(make_payload(rows, SchemaFile(SCHEMAS), max_characters=most)),
+        payload=embed_json(make_payload(rows, SchemaFile(SCHEMAS), DATABASES, max_characters=most)),
         corpora=[corpus] if isinstance(corpus, str) else corpus,
         bar=count_left_out(
             PRODUCT,

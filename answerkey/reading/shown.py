@@ -20,13 +20,14 @@ from answerkey.base.paths import DATABASES
 from answerkey.base.records import encode_json
 from answerkey.dataset import Question
 from answerkey.exports.prompts import DatabaseTexts, read_template
+from answerkey.report.columns import summarize_table
 from answerkey.report.repairs import tell_difference
 from answerkey.risk.verdicts import SAME
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.clock import tell_clock
 from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import Schema, Table, fold_name, quote_name
+from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.schema import Schema, Table, fold_name
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
@@ -39,19 +40,6 @@ _SCHEMA_CHARACTERS = 12_000
 _COLUMNS_CHARACTERS = 12_000
 _ANSWER_CHARACTERS = 2000
 _REPAIRS = 3
-_FREQUENT = 6  # values of a column
-_NUMBERS = {"integer", "real"}
-_SUMMARY = (
-    "SELECT group_concat(DISTINCT typeof({0})), count(DISTINCT {0}), count(*) - count({0}),"
-    " quote(min({0})), quote(max({0})) FROM {1}"
-)
-# Text is cut before it is quoted, so that the last quote stays.
-_VALUES = (
-    "SELECT CASE typeof({0}) WHEN 'blob' THEN '<' || length({0}) || ' bytes>'"
-    " ELSE quote(CASE WHEN typeof({0}) = 'text' AND length({0}) > 40"
-    " THEN substr({0}, 1, 40) || '…' ELSE {0} END) END"
-    " FROM {1} WHERE {0} IS NOT NULL GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT {2}"
-)
 
 
 def write_prompt(question: Question, template: Path, *, queries: int, seed: str) -> str:
@@ -154,28 +142,7 @@ def _summarize_tables(path: Path) -> dict[str, str]:
 
 def _summarize_table(database: GuardedDatabase, table: Table) -> Iterator[str]:
     """The lines of a table. ship.weight: integer, 6 different, 1 NULL, from 12 to 90"""
-    source = quote_name(table.name)
-    try:
-        yield f"{table.name}: {database.execute(f'SELECT count(*) FROM {source}')[0][0]} rows"
-    except QueryError as error:
-        yield f"{table.name}: not counted ({error.reason})"
-    for column in table.columns:
-        name = quote_name(column.name)
-        try:
-            (facts,) = database.execute(_SUMMARY.format(name, source))
-            values = database.execute(_VALUES.format(name, source, _FREQUENT))
-        except QueryError as error:
-            yield f"{table.name}.{column.name}: not counted ({error.reason})"
-            continue
-        types, different, nulls, least, most = map(str, facts)
-        kinds = {*types.split(",")} - {"null", "None"}
-        words = [" and ".join(sorted(kinds)) or "no value", f"{different} different"]
-        if nulls != "0":
-            words.append(f"{nulls} NULL")
-        has_more = int(different) > _FREQUENT
-        if has_more and kinds <= _NUMBERS:
-            words.append(f"from {least} to {most}")
-        elif values:
-            shown = ", ".join(" ".join(str(value).split()) for (value,) in values)
-            words.append(f"such as {shown}" if has_more else shown)
-        yield f"{table.name}.{column.name}: {', '.join(words)}"
+    summary = summarize_table(database, table)
+    yield f"{table.name}: {summary['rows']}"
+    for name, words in summary["columns"]:
+        yield f"{table.name}.{name}: {words}"

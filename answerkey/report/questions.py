@@ -7,8 +7,9 @@ holds some of every reason and flag.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -23,6 +24,7 @@ from answerkey.dataset import (
     Source,
     read_classified,
 )
+from answerkey.report.columns import TableSummary, summarize_table
 from answerkey.report.repairs import (
     SENTENCES,
     count_shown,
@@ -33,7 +35,8 @@ from answerkey.report.repairs import (
 )
 from answerkey.report.shown_sql import show_sql
 from answerkey.sqlite.clock import tell_clock
-from answerkey.sqlite.schema import SchemaFile
+from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.sqlite.schema import SchemaFile, Table
 
 if TYPE_CHECKING:
     from answerkey.alternatives.shown import Difference, Rows
@@ -51,6 +54,9 @@ _JUDGED = {
     "judged_ambiguous": "ambiguous",
 }
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
+_MAX_TABLES = 40  # of a database, beyond those that questions ask
+_MAX_COLUMNS = 100  # of a table, that are told in words
+_MAX_SUMMARY_STEPS = 2_000_000  # of a query that counts a column: some hundred thousand rows
 _EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
 
 
@@ -120,6 +126,12 @@ class ShownVerdict(TypedDict):
     answers: str | None
     kind: str | None
     readings: list[str]
+
+
+class ShownTable(TableSummary):
+    """A table: its statement, how many rows it has, and what its columns hold."""
+
+    sql: str
 
 
 class ShownCorrection(TypedDict):
@@ -542,11 +554,11 @@ def pick_examples(rows: Iterable[Row], *, most: int) -> dict[str, list[Row]]:
 
 
 def make_payload(
-    rows: Sequence[Row], schemas: SchemaFile, *, max_characters: int
+    rows: Sequence[Row], schemas: SchemaFile, databases: Path, *, max_characters: int
 ) -> dict[str, object]:
-    """What the page's script reads: column names once, then the values of each row; the tables that
-    they ask; and a name of the dataset, by its databases, that stays the same when questions
-    change."""
+    """What the page's script reads: column names once, then the values of each row; the tables of
+    their databases, those that they ask first; and a name of the dataset, by its databases, that
+    stays the same when questions change."""
     found = {code for row in rows for code, _ in row["findings"]}
     beside = [query for row in rows for query in (*row["repairs"], row["latent"]) if query]
     codes = sorted(found.union(*(query["doubts"] for query in beside)))
@@ -555,22 +567,45 @@ def make_payload(
         "rows": [list(row.values()) for row in rows],
         "meanings": {code: SENTENCES[code] for code in codes},
         "risks": RISK_MEANINGS,
-        "schemas": _read_statements(rows, schemas, most=max_characters),
+        "schemas": dict(_show_schemas(rows, schemas, databases, most=max_characters)),
         "dataset": hash_value(sorted({(row["corpus"], row["database"]) for row in rows}))[:12],
     }
 
 
-def _read_statements(
-    rows: Iterable[Row], schemas: SchemaFile, *, most: int
-) -> Mapping[str, Mapping[str, str]]:
+def _show_schemas(
+    rows: Iterable[Row], schemas: SchemaFile, databases: Path, *, most: int
+) -> Iterator[tuple[str, dict[str, ShownTable]]]:
+    """The tables of each database that questions ask, and others, too, as many as one looks
+    through; with what their columns hold, if the database is here and can be read."""
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         asked[row["database"]].update(row["tables"])
-    return {
-        database: {
-            table["name"]: cut_text(table["sql"], most)
-            for table in schemas.read_tables(database)
-            if table["name"] in asked[database]
-        }
-        for database in sorted(asked)
-    }
+    for name, tables in sorted(asked.items()):
+        known = schemas[name].tables
+        shown = [table for table in known if table.name in tables]
+        others = [table for table in known if table.name not in tables]
+        shown += others[: max(0, _MAX_TABLES - len(shown))]
+        path = databases / name / f"{name}.sqlite"
+        summaries = _summarize(path, shown)
+        yield (
+            name,
+            {
+                table.name: {
+                    "sql": cut_text(table.sql, most),
+                    "rows": summaries[table.name]["rows"] if summaries else "",
+                    "columns": summaries[table.name]["columns"][:_MAX_COLUMNS] if summaries else [],
+                }
+                for table in shown
+            },
+        )
+
+
+def _summarize(path: Path, tables: Iterable[Table]) -> dict[str, TableSummary]:
+    try:
+        with GuardedDatabase(path) as database:
+            return {
+                table.name: summarize_table(database, table, max_steps=_MAX_SUMMARY_STEPS)
+                for table in tables
+            }
+    except (FileNotFoundError, sqlite3.DatabaseError):
+        return {}

@@ -88,8 +88,13 @@ def test_riskiest_question_comes_first_with_all_that_one_judges_it_by(review):
     assert TRAIN[0][1] in review.shown.replace("\n", " ")
     assert "CREATE TABLE ship" in review.shown
     assert "CREATE TABLE harbour" not in review.shown
+    assert "weight\tinteger, 3 different, 40, 12, 75" in review.shown
+    assert "built\ttext, 3 different, 1 NULL, '1999-04-01'" in review.shown
     assert "Another accepted answer\nSELECT name\nFROM ship AS s\nSun\nTern" in review.shown
     assert "Test suite" in review.shown
+    review.press("o")
+    assert "1 other table" in review.shown
+    assert "CREATE TABLE harbour" in review.shown
     review.press("n")
     assert SECOND in review.shown
     review.press("n", "p", "p", "p")

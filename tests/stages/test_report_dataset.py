@@ -183,8 +183,10 @@ def test_each_reading_has_a_meaning(tmp_path: Path, reading: str) -> None:
     evidence = {**latent, "difference": None}
     row = show({"flags": [{"code": "latent_ambiguity", "evidence": evidence}]})
     schemas = tmp_path / "schemas.jsonl"
-    schemas.write_text('{"database_name": null, "tables": []}')
-    payload = make_payload([row], SchemaFile(schemas), max_characters=9)
+    schemas.write_text('{"database_name": "fleet", "tables": []}')
+    payload = make_payload(
+        [row | {"database": "fleet"}], SchemaFile(schemas), tmp_path, max_characters=9
+    )
     assert reading in payload["meanings"]
 
 

@@ -49,11 +49,30 @@ const repairOf = ({ repairs: [first], as_in_corpus: own }) =>
 
 // --- what one sees
 
+// A table as it was made, and what its columns hold.
+function showTable([name, { sql, rows, columns }]) {
+  const lines = columns.map(([column, words]) =>
+    make("tr", {}, make("th", { scope: "row" }, column), make("td", {}, words)),
+  );
+  const held = make("table", { className: "columns" }, make("tbody", {}, ...lines));
+  if (rows) held.prepend(make("caption", {}, `${name}: ${rows}`));
+  const statement = make("div", {}, make("pre", {}, make("code", {}, sql)));
+  return make("div", { className: "pair table" }, statement, ...(rows ? [make("div", {}, held)] : []));
+}
+
+// The tables that gold asks, and behind a fold the others, which it should have asked perhaps.
 function showSchema(row) {
-  const tables = payload.schemas[row.database] ?? {};
-  const shown = row.tables.filter((name) => name in tables);
-  if (shown.length === 0) return [];
-  return [showPart("Schema", ...shown.map((name) => make("pre", {}, make("code", {}, tables[name]))))];
+  const tables = Object.entries(payload.schemas[row.database] ?? {});
+  if (tables.length === 0) return [];
+  const isAsked = ([name]) => row.tables.includes(name);
+  const others = tables.filter((table) => !isAsked(table));
+  const folded = make("details", { className: "fold" });
+  folded.append(make("summary", {}, tellCount(others.length, "other table", "other tables")));
+  folded.append(...others.map(showTable));
+  const asked = tables.filter(isAsked).map(showTable);
+  const part = showPart("Schema", ...asked, ...(others.length ? [folded] : []));
+  part.classList.add("whole");
+  return [part];
 }
 
 function describe(row) {

@@ -1,0 +1,75 @@
+"""What the columns of a database hold, in words: a reader of gold would query for it."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.sqlite.schema import Table, quote_name
+
+_FREQUENT = 6  # values of a column
+_NUMBERS = {"integer", "real"}
+_SUMMARY = (
+    "SELECT group_concat(DISTINCT typeof({0})), count(DISTINCT {0}), count(*) - count({0}),"
+    " quote(min({0})), quote(max({0})) FROM {1}"
+)
+# Text is cut before it is quoted, so that the last quote stays.
+_VALUES = (
+    "SELECT CASE typeof({0}) WHEN 'blob' THEN '<' || length({0}) || ' bytes>'"
+    " ELSE quote(CASE WHEN typeof({0}) = 'text' AND length({0}) > 40"
+    " THEN substr({0}, 1, 40) || '…' ELSE {0} END) END"
+    " FROM {1} WHERE {0} IS NOT NULL GROUP BY {0} ORDER BY count(*) DESC, {0} LIMIT {2}"
+)
+
+
+class TableSummary(TypedDict):
+    """How many rows a table has, and what each column holds: its name, and words."""
+
+    rows: str
+    columns: list[tuple[str, str]]
+
+
+def summarize_table(
+    database: GuardedDatabase, table: Table, *, max_steps: int | None = None
+) -> TableSummary:
+    """The columns in words, such as "integer, 6 different, 1 NULL, from 12 to 90", or, of text and
+    of few values, the most frequent ones first, as SQL spells them. A column that takes more steps
+    is not counted.
+    """
+    source = quote_name(table.name)
+    try:
+        ((count,),) = database.execute(f"SELECT count(*) FROM {source}", max_steps=max_steps)
+        rows = f"{count} row" if count == 1 else f"{count} rows"
+    except QueryError as error:
+        rows = f"not counted ({error.reason})"
+    return {
+        "rows": rows,
+        "columns": [
+            (column.name, _summarize_column(database, column.name, source, max_steps=max_steps))
+            for column in table.columns
+        ],
+    }
+
+
+def _summarize_column(
+    database: GuardedDatabase, column: str, source: str, *, max_steps: int | None
+) -> str:
+    name = quote_name(column)
+    try:
+        (facts,) = database.execute(_SUMMARY.format(name, source), max_steps=max_steps)
+        query = _VALUES.format(name, source, _FREQUENT)
+        values = database.execute(query, max_steps=max_steps)
+    except QueryError as error:
+        return f"not counted ({error.reason})"
+    types, different, nulls, least, most = map(str, facts)
+    kinds = {*types.split(",")} - {"null", "None"}
+    words = [" and ".join(sorted(kinds)) or "no value", f"{different} different"]
+    if nulls != "0":
+        words.append(f"{nulls} NULL")
+    has_more = int(different) > _FREQUENT
+    if has_more and kinds <= _NUMBERS:
+        words.append(f"from {least} to {most}")
+    elif values:
+        shown = ", ".join(" ".join(str(value).split()) for (value,) in values)
+        words.append(f"such as {shown}" if has_more else shown)
+    return ", ".join(words)
