@@ -219,6 +219,15 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
+            "extreme_dropped",
+            Policy.FLAG,
+            "The thing of the greatest or least value has no row in a join, and the query takes "
+            "the next.",
+            example='"the verdict on the heaviest ship", which nobody judged: '
+            "`JOIN verdict ... ORDER BY ship.weight DESC LIMIT 1`. Kinds: `row`, `grouped`",
+            doubts_gold=True,
+        ),
+        Flag(
             "each_without_group",
             Policy.FLAG,
             "A number of each is asked for, and one is returned.",

@@ -50,6 +50,7 @@ ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingPr
         ("zero_count_dropped", "at_most"): "other",
         ("zero_count_dropped", "possible"): "same",
         ("text_arithmetic", "unread"): "other",
+        ("extreme_dropped", "grouped"): "other",
     }
 )
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
-from answerkey.english.columns import is_named, split_name, split_words
+from answerkey.english.columns import is_named, split_name, split_words, stem_name
 from answerkey.english.measures import (
     AGE,
     DATE,
@@ -25,9 +25,10 @@ from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.row_order import is_order_certain, list_cuts
 from answerkey.order.ties import show_rows, typed_row
-from answerkey.probes.query import Query, read_query, with_repair
+from answerkey.probes.query import Query, read_query, with_repair, write_rows
+from answerkey.sql.conditions import list_conditions
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import copy_with, show_sql, to_sql
+from answerkey.sql.query_tree import copy_with, show_sql, to_sql, write_with
 from answerkey.sql.scopes import DirectColumn, Source
 from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
@@ -185,6 +186,57 @@ def _write_cut_inside(inspection: Inspection, query: Query, select: exp.Select) 
         return to_sql(outer)
     twin.replace(outer)
     return to_sql(tree)
+
+
+def find_extreme_dropped(inspection: Inspection, question: Question) -> list[Finding]:
+    """Return a finding if a query takes the first of rows sorted by a column of a thing that the
+    question names, and its inner joins have no row of the thing that is first: "the verdict on the
+    heaviest ship" by `verdict JOIN ship ... ORDER BY ship.weight DESC LIMIT 1`, where nobody
+    judged the heaviest.
+
+    A condition on another table may say among which: no finding. Kinds: `row`, whose repair answers
+    for the thing that is first, or not at all; `grouped`.
+    """
+    query = read_query(inspection)
+    select = query.select
+    if select is None or select.args.get("order") is None or not select.args.get("joins"):
+        return []
+    limit = select.args.get("limit")
+    is_outer = any(join.side or join.method for join in select.args["joins"])
+    if limit is None or limit.expression.name != "1" or select.args.get("offset") or is_outer:
+        return []
+    term = select.args["order"].expressions[0]
+    column = query.scopes.find_direct(term.this)
+    if column is None or select.args.get("having") is not None:
+        return []
+    if all((word.stem,) != stem_name(column.table.name)[-1:] for word in question.words):
+        return []
+    own: list[exp.Expr] = []
+    joins: list[exp.Expr] = []
+    for condition in list_conditions(select, query.scopes):
+        sources = query.list_sources(condition)
+        (own if sources == {column.source} else joins).append(condition)
+        if len(sources) < 2 and sources != {column.source}:
+            return []
+    extreme = "max" if term.args.get("desc") else "min"
+    value = f"{extreme}({to_sql(column.write())})"
+    where = f" WHERE {' AND '.join(f'({to_sql(test)})' for test in own)}" if own else ""
+    table, name = quote_name(column.table.name), quote_name(column.source.name)
+    of_all = f"SELECT {value} FROM {table} AS {name}{where}"
+    taken = query.ask(write_rows(select, exp.maybe_parse(value, dialect="sqlite")))
+    first = query.ask(of_all)
+    if not joins or not taken or not first or taken == first or taken[0][0] is None:
+        return []
+    is_grouped = select.args.get("group") is not None
+    evidence = {
+        "kind": "grouped" if is_grouped else "row",
+        "sql": show_sql(select.args["order"]),
+        "first": first[0][0],
+        "taken": taken[0][0],
+    }
+    test: exp.Expr = exp.maybe_parse(f"{to_sql(column.write())} = ({of_all})", dialect="sqlite")
+    repair = write_with(select, where=add_condition(select, "where", test))
+    return [Finding("extreme_dropped", with_repair(evidence, None if is_grouped else repair))]
 
 
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
@@ -381,4 +433,4 @@ PROBES = (
     find_row_order_dependent,
     find_tie_at_limit,
 )
-QUESTION_PROBES = (find_direction_mismatch,)
+QUESTION_PROBES = (find_direction_mismatch, find_extreme_dropped)

@@ -355,9 +355,21 @@ def _find_missing(projection: Projection, question: Question) -> dict[str, Any] 
     for mention in find_mentions(question, projection.tables):
         is_followed = (mention.table.name, mention.column.name) in projection.joined
         is_covered = any(_covers(shown, mention, question) for shown in projection.selected)
-        if mention.is_asked and not is_followed and not is_covered:
+        is_unused = (mention.table.name, mention.column.name) not in projection.used
+        is_listed = is_unused and _is_listed(question, mention)
+        is_asked = mention.is_asked or is_listed
+        if is_asked and not is_followed and not is_covered:
             return {"kind": "missing_column"} | mention.show()
     return None
+
+
+def _is_listed(question: Question, mention: Mention) -> bool:
+    """Whether a name of several words stands last in a list: "when it was settled and the amount
+    settled"."""
+    before = question.words[: mention.indexes[0]]
+    while before and before[-1].text in ("the", "its", "their", "a"):
+        before = before[:-1]
+    return len(mention.words) > 1 and bool(before) and before[-1].text == "and"
 
 
 def _covers(selected: Selected, mention: Mention, question: Question) -> bool:

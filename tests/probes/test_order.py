@@ -7,6 +7,7 @@ from answerkey.probes.audit import PROBES
 from answerkey.probes.order import (
     find_bare_column,
     find_direction_mismatch,
+    find_extreme_dropped,
     find_limit_on_joined_rows,
     find_order_without_effect,
 )
@@ -230,3 +231,51 @@ REPAIRS = [
 @pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
 def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
     assert farm.execute_repair(probe, sql, question) == rows
+
+
+TRIALS = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, weight INT, kind TEXT);
+INSERT INTO ship VALUES
+    (1, 'Sun', 90, 'Barge'), (2, 'Tern', 40, 'Ferry'), (3, 'Gull', 60, 'Ferry');
+CREATE TABLE trial (ship_id INT REFERENCES ship (id), verdict TEXT, year INT);
+INSERT INTO trial VALUES (2, 'good', 2001), (3, 'bad', 2002);
+"""
+TRIED = "FROM trial AS t JOIN ship AS s ON s.id = t.ship_id"
+HEAVIEST = "What is the verdict on the heaviest ship?"
+DROPPED = [
+    (HEAVIEST, f"SELECT t.verdict {TRIED} ORDER BY s.weight DESC LIMIT 1", []),
+    (
+        "How many trials had the heaviest ship?",
+        f"SELECT count(*) {TRIED} GROUP BY s.id ORDER BY s.weight DESC LIMIT 1",
+        None,
+    ),
+]
+NOT_DROPPED = [
+    ("What is the verdict on the lightest ship?",
+     f"SELECT verdict {TRIED} ORDER BY weight LIMIT 1"),
+    (HEAVIEST, f"SELECT verdict {TRIED} WHERE kind = 'Ferry' ORDER BY weight DESC LIMIT 1"),
+    (HEAVIEST, f"SELECT verdict {TRIED} WHERE year > 2000 ORDER BY weight DESC LIMIT 1"),
+    ("What was the verdict on the most weight?",
+     f"SELECT verdict {TRIED} ORDER BY weight DESC LIMIT 1"),
+    (HEAVIEST, f"SELECT verdict {TRIED.replace('JOIN', 'LEFT JOIN')} ORDER BY weight DESC LIMIT 1"),
+    (HEAVIEST, f"SELECT verdict {TRIED} ORDER BY weight DESC LIMIT 2"),
+    (HEAVIEST, "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory):
+    with ProbeWorld(tmp_path_factory.mktemp("trials"), TRIALS) as world:
+        yield world
+
+
+@pytest.mark.parametrize(("text", "sql", "rows"), DROPPED)
+def test_thing_that_a_join_drops_is_not_first(trials, text, sql, rows):
+    finding = trials.ask(find_extreme_dropped, text, sql)
+    assert (finding.evidence["first"], finding.evidence["taken"]) == (90, 60)
+    assert trials.execute_repair(find_extreme_dropped, sql, text) == rows
+
+
+@pytest.mark.parametrize(("text", "sql"), NOT_DROPPED)
+def test_first_of_what_is_asked_for_is_no_finding(trials, text, sql):
+    assert trials.ask(find_extreme_dropped, text, sql) is None

@@ -28,6 +28,11 @@ INSERT INTO cake VALUES
 """
 
 FIRE = [
+    (
+        "missing_column",
+        "Which keepers have a light? For each, tell the town, and the birth town and the xyz.",
+        "SELECT keeper_id, xyz FROM keeper",
+    ),
     ("count_missing", "How many keepers are women?", "SELECT fname FROM keeper"),
     (
         "count_missing",
