@@ -130,10 +130,16 @@ def _show_question(record: Record) -> Iterator[str]:
             yield _show(name.removesuffix("_text").removesuffix("_sql"), text)
 
 
-def _show_repair(repair: Repair, flags: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _show_repair(
+    repair: Repair, flags: Sequence[Mapping[str, Any]], *, like: Repair | None = None
+) -> Iterator[str]:
+    """like: a repair with the same answer, whose rows are told already."""
     codes = dict.fromkeys([*find_doubts(repair["rule"], flags), repair["rule"]])
     yield _show("repair", repair["sql"])
     yield _show("reason", f"{tell_doubts(repair['rule'], flags)} ({', '.join(codes)})")
+    if like is not None:
+        yield _show("answers", f"The same rows as {like['rule']}.")
+        return
     yield _show("answers", tell_difference(repair))
     if repair["answers"] == "other":
         yield from _show_difference(repair)
@@ -177,9 +183,20 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     if (correction := question.source.get("correction")) is not None:
         lines.append(_show("corrected", _tell_decision(correction)))
         lines += [_show("before", text) for text in correction.get("original", {}).values()]
+    alike: dict[str, Repair] = {}
     for repair in question.repairs or ():
-        lines += ["", *_show_repair(repair, question.flags)]
+        first = alike.setdefault(_code_answer(repair), repair)
+        lines += [
+            "",
+            *_show_repair(repair, question.flags, like=None if first is repair else first),
+        ]
     return "\n".join(lines)
+
+
+def _code_answer(repair: Repair) -> str:
+    """What repairs have in common whose answers differ from gold's alike, as far as it is shown."""
+    names = ("answers", "difference", "gold_rows", "repair_rows")
+    return json.dumps([repair.get(name) for name in names])
 
 
 def _tell_decision(decision: Mapping[str, Any]) -> str:

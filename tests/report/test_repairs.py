@@ -171,6 +171,12 @@ def test_question_is_explained_with_both_risks_and_all_repairs() -> None:
     assert "answer_risk none: it has no answer" in explain_question(QUESTIONS[4], None)
 
 
+def test_rows_of_repairs_that_answer_alike_are_told_once() -> None:
+    said = explain_question(make_question("f", (0.5, 0.5), GROUPED, TOGETHER, ANY_CASE), None)
+    assert said.count("only gold") == 1
+    assert "  answers     The same rows as grouped_by_key.\n" in said
+
+
 def test_question_of_another_dialect_is_explained_with_both_sides() -> None:
     evidence = {
         "dialect": "postgres",

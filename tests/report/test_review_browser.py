@@ -42,6 +42,7 @@ REPAIRS = [
         "difference": {"differs": "rows", "counts": [1, 6], "lacking": [1, 6]},
     },
     {"rule": "without_null", "sql": "SELECT 96", "answers": "same"},
+    {"rule": "distinct_rows", "sql": "SELECT 90 + 6", "answers": "same"},
 ]
 
 
@@ -168,9 +169,12 @@ def test_repair_stands_beside_gold_and_the_others_behind_a_fold(review):
         ],
     ]
     fold = review.page.locator(".review-question .fold").first
-    assert fold.inner_text() == "1 more repair"
-    fold.locator("summary").click()
-    assert "Both give the same answer here: gold SQL is in doubt" in fold.inner_text()
+    assert fold.inner_text() == "2 more repairs"
+    fold.locator("summary").first.click()
+    assert fold.inner_text().count("Both give the same answer here: gold SQL is in doubt") == 1
+    assert "SELECT 90 + 6" not in fold.inner_text()
+    fold.get_by_text("1 more repair with the same answer").click()
+    assert "SELECT 90 + 6" in fold.inner_text()
     assert fold.get_by_text(LACKS).count() == 0
 
 

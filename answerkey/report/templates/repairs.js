@@ -42,16 +42,35 @@ function showPair(row, { shown, title, rows, doubts }) {
   );
 }
 
+// Repairs whose answers differ from gold's alike, as far as rows are shown, or not at all: one is read
+// for all of them.
+function groupRepairs(repairs) {
+  const groups = new Map();
+  for (const repair of repairs) {
+    const answer = JSON.stringify([repair.difference, repair.rows]);
+    groups.set(answer, [...(groups.get(answer) ?? []), repair]);
+  }
+  return [...groups.values()];
+}
+
+function showGroup(row, [first, ...alike]) {
+  const shown = [showDoubt(first), showPair(row, first)];
+  if (alike.length === 0) return shown;
+  const words = tellCount(alike.length, "more repair", "more repairs");
+  const content = alike.flatMap((repair) => [showDoubt({ ...repair, difference: "" }), showSql(repair.shown)]);
+  return [...shown, fold(`${words} with the same answer`, ...content)];
+}
+
 // The likeliest repair, and the others behind one fold; nothing, if there is none.
 function showDoubts(row) {
-  const [first, ...others] = row.repairs;
+  const [first, ...others] = groupRepairs(row.repairs);
   if (first === undefined) return [];
   const box = make("div", { className: "doubt" });
-  const title = isFlagged(row, first) ? "What is in doubt" : "Another reading of the question";
-  box.append(make("h3", {}, title), showDoubt(first), showPair(row, first));
+  const title = isFlagged(row, first[0]) ? "What is in doubt" : "Another reading of the question";
+  box.append(make("h3", {}, title), ...showGroup(row, first));
   if (others.length === 0) return [box];
-  const words = others.length === 1 ? "1 more repair" : `${others.length} more repairs`;
-  return [box, fold(words, ...others.flatMap((repair) => [showDoubt(repair), showPair(row, repair)]))];
+  const words = tellCount(others.flat().length, "more repair", "more repairs");
+  return [box, fold(words, ...others.flatMap((group) => showGroup(row, group)))];
 }
 
 const fold = (words, ...content) =>
