@@ -414,7 +414,7 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
         ("--reply-tokens", _read_size, 8192, "of one reply at most"),
         ("--temperature", _read_number, None, "of the model (default: the server's)"),
         ("--timeout-s", _read_size, 300, "seconds for one reply"),
-        ("--attempts", _read_size, 4, "for one reply"),
+        ("--attempts", _read_size, 6, "for one reply"),
         ("--backoff-s", _read_number, 2.0, "seconds to the second attempt, then twice as many"),
     ):
         about += "" if default is None else " (default: %(default)s)"

@@ -25,6 +25,7 @@ _MAX_BYTES = 4_000_000  # of a response
 _MAX_CHARACTERS = 20_000  # of a reply that stay in the conversation: its end has the verdict
 _MAX_WAIT_S = 60
 _MAX_TOKENS = 10_000_000  # of one response: a server that says more counts wrongly
+_SILENCE = "(nothing)"  # servers refuse a message that is empty
 _BYTES_OF_TOKEN = 3  # so that an estimate is too high, seldom too low
 
 
@@ -96,12 +97,12 @@ class Server:
 
     base_url: str
     model: str
-    api_key: str | None = None
-    timeout_s: float = 300
-    attempts: int = 4
-    backoff_s: float = 2
-    reply_tokens: int = 8192
-    temperature: float | None = None
+    api_key: str | None
+    timeout_s: float
+    attempts: int
+    backoff_s: float
+    reply_tokens: int
+    temperature: float | None
 
 
 class Model:
@@ -219,9 +220,10 @@ def _read_reply(response: Any) -> Reply:
     if not isinstance(content, str):
         raise TypeError(content)
     content = content[-_MAX_CHARACTERS:]
-    message: Message = {"role": "assistant", "content": content}
+    message: Message = {"role": "assistant", "content": content or _SILENCE}
     calls = [_read_call(call) for call in said.get("tool_calls") or ()]
     if calls:
+        message["content"] = content or None
         message["tool_calls"] = [
             {
                 "id": call.call_id,
