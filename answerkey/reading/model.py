@@ -8,6 +8,7 @@ answer alike.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,9 +23,11 @@ Message = dict[str, Any]
 
 _TRY_AGAIN = (408, 409, 425, 429)  # and all from 500
 _MAX_BYTES = 4_000_000  # of a response
-_MAX_CHARACTERS = 20_000  # of a reply that stay in the conversation: its end has the verdict
+_MAX_CHARACTERS = 20_000  # of a reply, and of a call, that stay in the conversation
+_MAX_CALLS = 16  # of a reply, that stay there
 _MAX_WAIT_S = 60
 _MAX_TOKENS = 10_000_000  # of one response: a server that says more counts wrongly
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # servers refuse others
 _SILENCE = "(nothing)"  # servers refuse a message that is empty
 _BYTES_OF_TOKEN = 3  # so that an estimate is too high, seldom too low
 
@@ -219,9 +222,9 @@ def _read_reply(response: Any) -> Reply:
     content = said.get("content") or ""
     if not isinstance(content, str):
         raise TypeError(content)
-    content = content[-_MAX_CHARACTERS:]
+    content = content[-_MAX_CHARACTERS:]  # its end has the verdict
     message: Message = {"role": "assistant", "content": content or _SILENCE}
-    calls = [_read_call(call) for call in said.get("tool_calls") or ()]
+    calls = [_read_call(call) for call in (said.get("tool_calls") or [])[:_MAX_CALLS]]
     if calls:
         message["content"] = content or None
         message["tool_calls"] = [
@@ -240,7 +243,9 @@ def _read_call(call: Any) -> ToolCall:
     name, arguments, call_id = function["name"], function.get("arguments") or "{}", call["id"]
     if not all(isinstance(each, str) for each in (name, arguments, call_id)):
         raise TypeError(call)
-    return ToolCall(call_id, name, arguments)
+    if not _TOOL_NAME.fullmatch(name):
+        name = "unknown"
+    return ToolCall(call_id, name, arguments[:_MAX_CHARACTERS])
 
 
 def _keep_json(arguments: str) -> str:

@@ -235,6 +235,9 @@ NEVER = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT
         (judge("wrong"), "wrong: expected sql and reason"),
         (judge("wrong", "SELECT nam FROM ship"), "sql: it does not run: sql_error: no such column"),
         (call([1, 2]), "Expected the arguments"),
+        (call({"sql": "SELECT 1" + " " * 3_000_000}), "Expected the arguments"),
+        (query(*["SELECT 1"] * 9999), "It was not run"),
+        (call({"sql": "SELECT 1"}, name="rm -rf /"), "There is no tool unknown"),
         (call({"sql": 3}), "Expected the arguments"),
         (query(NEVER), "exceeded: "),
         (query("SELECT '\ud800'"), ""),
@@ -256,6 +259,7 @@ def test_model_is_told_what_is_wrong_with_its_reply(
     server, _, _ = read(in_turn(bad, GOOD, GOOD))
     assert told in last_message(server.asked[1])
     assert [line["verdict"] for line in list_verdicts()] == ["right"]
+    assert len(json.dumps(server.asked[1])) < 100_000
     for message in server.asked[1]["messages"]:
         for made in message.get("tool_calls", ()):
             assert isinstance(json.loads(made["function"]["arguments"]), dict)  # servers parse it
