@@ -7,8 +7,8 @@ stands beside the SQL, for whoever trains on its text: a query may say something
 question, and here give the right answer all the same.
 
 - base: the share of wrong gold among judged questions of this corpus and this hardness that have no
-  sign. The longer a query, the more of it can be wrong: of Spider's easy ones without a sign 1 % of
-  the answers are, and 6 % of the extra hard.
+  sign. The longer a query, the more of it can be wrong: of Spider's easy ones without a sign 3 %,
+  and 15 % of the extra hard.
 - sign: a flag, with the kind of its evidence and what its repair answers; or a reading that answers
   otherwise. Its strength is the share of right questions that it takes away:
   1 - (1 - precision) / (1 - base). Signs of one query say the same thing again, so only the
