@@ -349,8 +349,21 @@ def _spell(value: Any) -> str:
         return "; ".join(f"{name}: {text}" for name, text in _spell_evidence(value))
     if isinstance(value, list):
         is_nested = any(isinstance(part, list | dict) for part in value)
-        return ("\n" if is_nested else ", ").join(map(_spell, value))
+        parts = (_spell_row(part) if isinstance(part, list) else _spell(part) for part in value)
+        return ("\n" if is_nested else ", ").join(parts)
     return "NULL" if value is None else json.dumps(value)
+
+
+def _spell_row(row: list[Any]) -> str:
+    """The cells of a row, text in quotes.
+
+    >>> _spell_row(["5", 5, None, "O'Brien"])
+    "'5', 5, NULL, 'O''Brien'"
+    """
+    return ", ".join(
+        "'{}'".format(cell.replace("'", "''")) if isinstance(cell, str) else _spell(cell)
+        for cell in row
+    )
 
 
 def cut_text(text: str, most: int) -> str:

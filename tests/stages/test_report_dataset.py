@@ -502,7 +502,7 @@ def test_page_shows_every_question_with_its_answer_or_its_reason(page):
     assert failed["findings"] == [["sql_error", [["detail", "no such column: wage"]]]]
     tied = rows["What is the lightest ship of Göteborg?"]
     assert tied["answer"] == {"rows": [["Tern"]], "count": 1}
-    assert ["as good", "Sun"] in tied["findings"][0][1]
+    assert ["as good", "'Sun'"] in tied["findings"][0][1]
 
 
 def test_long_answer_is_cut_in_the_page(page):

@@ -122,13 +122,17 @@ function showCard(row, ...more) {
   const answer = showPart(`Gold answer${kind}`, ...showAnswer(row.answer, row.names));
   const parts = [answer, ...showOthers(row)];
   const verdicts = verdictsOf(row);
-  const gold = () => make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0));
-  box.append(...showCorrection(row), ...showVerdicts(row));
-  if (verdicts.length > 0) {
-    if (verdicts.every(({ sql }) => sql === null)) box.append(gold());
-    if (row.repairs.length) box.append(fold(tellCount(row.repairs.length, "query by a rule", "queries by rules"), ...showDoubts(row)));
-  } else if (row.repairs.length) box.append(...showDoubts(row));
-  else box.append(gold());
+  const corrected = showCorrection(row);
+  box.append(...corrected, ...showVerdicts(row));
+  // What somebody has said of a question goes before what rules say of it.
+  const isJudged = corrected.length + verdicts.length > 0;
+  const isShown = row.correction?.shown || verdicts.some(({ sql }) => sql !== null);
+  if (!isShown && (isJudged || row.repairs.length === 0)) {
+    box.append(make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0)));
+  }
+  if (isJudged && row.repairs.length) {
+    box.append(fold(tellCount(row.repairs.length, "query by a rule", "queries by rules"), ...showDoubts(row)));
+  } else box.append(...showDoubts(row));
   if (row.reason !== null) {
     const why = make("div", { className: "why" }, make("h3", {}, "Why it is left out"));
     why.append(...showFinding(flags.shift()));
