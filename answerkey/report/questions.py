@@ -489,7 +489,8 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
     """
     where = question.source
     now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
-    before = now | where.get("correction", {}).get("original", {})
+    original = where.get("correction", {}).get("original", {})
+    before = {name: original.get(name, text) for name, text in now.items()}
     every = (*now.values(), *before.values())
     if any(not text.strip() or len(text) > max_characters for text in every):
         return None

@@ -177,6 +177,36 @@ def test_row_holds_the_repairs_that_the_page_need_not_cut():
     assert row["findings"] == [("zero_count_dropped", [["asked", "ships"]])]
 
 
+def test_row_holds_the_verdict_with_the_sql_that_is_asked():
+    given = {"reason": "Names are asked.", "source": "model:qwen", "date": "2026-03-01"}
+    fault = {"sql": "SELECT name", "answers": "same", "kind": "column", "readings": ["wrong"]}
+    flag = {"code": "judged_wrong_sql", "evidence": given | fault}
+    row = show({"flags": [flag]})
+    shown = {"verdict": "wrong", "shown": ["kSELECT", "  name"]}
+    assert row["verdict"] == given | fault | shown
+    assert row["findings"] == [("judged_wrong_sql", [])]
+    flag["evidence"]["sql"] = "SELECT " + "b" * 60
+    row = show({"flags": [flag]})
+    assert row["verdict"] is None, "one key would accept SQL that is cut"
+    assert dict(row["findings"][0][1])["sql"].endswith("(67 characters in all)")
+    assert show({"flags": [{"code": "judged_right", "evidence": given}]})["verdict"]["sql"] is None
+
+
+def test_row_holds_what_a_correction_replaced():
+    original = {"gold_sql": "SELECT 1", "evidence": ""}
+    note = {"action": "replace", "reason": "x", "link": None, "original": original}
+    by = {"source": "person:kim", "date": "2026-03-01"}
+    source = {"corpus": "fleet", "file": "dev.json", "index": 7, "correction": note | by}
+    row = show({}, source=source)
+    assert row["correction"] == {
+        **{"action": "replace", "reason": "x", "source": "person:kim 2026-03-01"},
+        **{"text": None, "shown": ["kSELECT", "  ", "n1"]},
+    }
+    assert row["source"] == "corpus fleet; file dev.json; index 7"
+    assert row["as_in_corpus"] is not None, "it may be reviewed, though it had no evidence"
+    assert show({})["correction"] is None
+
+
 @pytest.mark.parametrize("reading", ["any_case", "models_agree"])
 def test_each_reading_has_a_meaning(tmp_path: Path, reading: str) -> None:
     latent = {"reading": reading, "sql": "SELECT 1", "gold_rows": [], "reading_rows": None}
