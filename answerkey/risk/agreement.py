@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypedDict
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import align, make_printable, spell_count
-from answerkey.base.records import hash_question
 from answerkey.dataset import Question
 from answerkey.risk.verdicts import (
     VERDICT_WORDS,
@@ -17,6 +16,7 @@ from answerkey.risk.verdicts import (
     Key,
     Verdict,
     choose_verdicts,
+    list_keys,
     read_verdict_file,
 )
 
@@ -183,23 +183,28 @@ def _read_some(path: Path) -> list[Verdict]:
 
 
 def _name_questions(questions: Iterable[Question]) -> Iterator[tuple[Key, Disagreement]]:
-    """Each question by the keys that a verdict about it may have: of its text and SQL, and of what
-    these were before a correction."""
+    """Each question by the keys that a verdict about it may have: of what its text and SQL were
+    before a correction, and of what they are."""
     for question in questions:
-        now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
-        original = question.source.get("correction", {}).get("original", {})
-        for before in (original, {}):
-            text, sql = (before.get(name, value) for name, value in now.items())
-            yield (
-                (question.database_name, hash_question(text, sql)),
-                {
-                    "question_id": question.question_id,
-                    "database_name": question.database_name,
-                    "question_text": text,
-                    "gold_sql": sql,
-                    "readers": [],
-                },
-            )
+        now: dict[str, str] = {
+            "question_text": question.question_text,
+            "gold_sql": question.gold_sql,
+        }
+        correction = question.source.get("correction")
+        original = correction.get("original", {}) if correction is not None else {}
+        keys, keys_before = list_keys(question)
+        for texts, named in ((now | original, keys_before), (now, keys)):
+            for key in named:
+                yield (
+                    key,
+                    {
+                        "question_id": question.question_id,
+                        "database_name": question.database_name,
+                        "question_text": texts["question_text"],
+                        "gold_sql": texts["gold_sql"],
+                        "readers": [],
+                    },
+                )
 
 
 def _describe(

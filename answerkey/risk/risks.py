@@ -28,15 +28,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
-from answerkey.base.records import Finding, encode_findings, hash_question, read_json
+from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
-from answerkey.risk.verdicts import OTHER, SAME, Key, Verdict, choose_verdicts
+from answerkey.risk.verdicts import OTHER, SAME, Key, Verdict, choose_verdicts, list_keys
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
@@ -350,23 +349,11 @@ class Assessment:
 
     def _find_verdict(self, question: Question) -> Verdict | None:
         """The verdict about a question. One about what a correction replaced holds no more, and is
-        not void: it may be why there is a correction.
-
-        A file of verdicts names the database as it is called here or, as corrections do, in its
-        corpus.
-        """
-        here, original = question.database_name, {}
-        if (correction := question.source.get("correction")) is not None:
-            original = correction.get("original", {})
-        databases = here, question.source.get("db_id", here)
-        sha256 = hash_question(question.question_text, question.gold_sql)
-        sha256_before = hash_question(
-            original.get("question_text", question.question_text),
-            original.get("gold_sql", question.gold_sql),
-        )
-        self._databases.update(databases)
-        self._asked.update(self._by_key.keys() & product(databases, (sha256, sha256_before)))
-        return next(filter(None, (self._by_key.get((name, sha256)) for name in databases)), None)
+        not void: it may be why there is a correction."""
+        keys, keys_before = list_keys(question)
+        self._databases.update(database for database, _ in keys)
+        self._asked.update(self._by_key.keys() & {*keys, *keys_before})
+        return next(filter(None, map(self._by_key.get, keys)), None)
 
     def _decide(self, of_answer: Risk) -> list[Finding]:
         strongest = max((each.strength for each in of_answer.signs), default=0)

@@ -19,10 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from answerkey.base.kinds import Day, From0, Sha256, Words, check_value, listing, one_of, text
 from answerkey.base.records import Finding, hash_question, list_files, read_lines
+
+if TYPE_CHECKING:
+    from answerkey.dataset import Question
 
 VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
@@ -147,3 +150,21 @@ def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:
     """The verdict that holds about each query."""
     ranked = sorted(verdicts, key=lambda each: (not each.source.startswith(MODEL), each.date))
     return {verdict.key: verdict for verdict in ranked}
+
+
+def list_keys(question: Question) -> tuple[list[Key], list[Key]]:
+    """The keys that a verdict about a question may have: about its text and SQL, and about what
+    these were before a correction.
+
+    A verdict names the database as it is called here or, as corrections do, in its corpus.
+    """
+    here = question.database_name
+    databases = dict.fromkeys((here, question.source.get("db_id", here)))
+    correction = question.source.get("correction")
+    original = correction.get("original", {}) if correction is not None else {}
+    sha256 = hash_question(question.question_text, question.gold_sql)
+    sha256_before = hash_question(
+        original.get("question_text", question.question_text),
+        original.get("gold_sql", question.gold_sql),
+    )
+    return [(name, sha256) for name in databases], [(name, sha256_before) for name in databases]

@@ -71,20 +71,23 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ["kim.jsonl", "qwen.jsonl"]
 
 
-def write_run() -> None:
-    """The questions, the first of which a correction has replaced since."""
+def write_run(database: str) -> None:
+    """A question that a correction has replaced since; its corpus calls the database fleet."""
     (INTERIM / JOINED).parent.mkdir(parents=True)
     Path("params.yaml").touch()
     original = {"question_text": TEXTS["b"], "gold_sql": GOLD}
     note = {"action": "replace", "reason": "x", "link": None, "original": original}
     source = {"corpus": "local", "file": "dev.json", "index": 0, "correction": note}
-    names = {"database_name": "fleet", "question_text": TEXTS["b"]}
+    if database != "fleet":
+        source["db_id"] = "fleet"
+    names = {"database_name": database, "question_text": TEXTS["b"]}
     question = make_joined("fleet_train_001", **names, gold_sql="SELECT 1", source=source)
     write_jsonl(INTERIM / JOINED, [question._asdict()])
 
 
-def test_readers_are_compared_on_what_both_have_read(files, capsys):
-    write_run()
+@pytest.mark.parametrize("database", ["fleet", "local_fleet"])
+def test_readers_are_compared_on_what_both_have_read(files, capsys, database):
+    write_run(database)
     assert main(["verdicts", *files, "--ids", "third.ids"]) == 0
     assert capsys.readouterr().out == (
         "2 questions read twice, 1 alike: kappa 0.00, of wrong or not 0.00\n"

@@ -67,17 +67,21 @@ async function hashText(text) {
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// Each question by its text and SQL, and by what these are in the corpus; also by their hashes, where
-// a file has some.
+// Each question by database, text and SQL, and by what these are in the corpus; also by hashes, where a
+// file has some.
 async function nameRows(needsHashes) {
   const names = new Map();
   for (const row of rows) {
     if (row.as_in_corpus === null) continue;
     const before = { ...row, ...row.as_in_corpus };
     for (const [text, sql] of [[textOf(row), row.sql], [before.question, before.sql]]) {
-      const keys = [JSON.stringify([row.database, text, sql])];
-      if (needsHashes) keys.push(JSON.stringify([row.database, await hashText(`${text}\n${sql}`)]));
-      for (const key of keys) names.set(key, (names.get(key) ?? new Set()).add(row.id));
+      const ways = needsHashes ? [[text, sql], [await hashText(`${text}\n${sql}`)]] : [[text, sql]];
+      for (const database of [row.database, before.database]) {
+        for (const way of ways) {
+          const key = JSON.stringify([database, ...way]);
+          names.set(key, (names.get(key) ?? new Set()).add(row.id));
+        }
+      }
     }
   }
   return names;
@@ -94,7 +98,8 @@ function readVerdict(line, number) {
     throw new Error(`line ${number} has no verdict: right, wrong or ambiguous`);
   }
   const { verdict, reason = "", source = "", date = "", sql = null } = found;
-  const { answers = null, kind = null, readings = [], sha256 } = found;
+  const { answers = null, kind = null, sha256 } = found;
+  const readings = found.readings ?? [];
   const of = sha256 === undefined ? [found.question_text, found.gold_sql] : [sha256];
   const shown = sql === null ? [] : [` ${sql}`];
   const told = { verdict, reason, source, date, sql, shown, answers, kind, readings };
