@@ -113,7 +113,9 @@ def verdicts(files: list[Path], *, ids: Path | None, as_json: bool) -> int:
     else:
         print(describe_comparison(comparison))
     if ids is not None:
-        ids.write_text("".join(f"{name}\n" for name in comparison.list_ids()), encoding="utf-8")
+        lines = "".join(f"{name}\n" for name in comparison.list_ids())
+        with tell_mistakes(ids):
+            ids.write_text(lines, encoding="utf-8")
     return 0
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import tell_errors
+from answerkey.base.errors import OTHER_VERSION, InputError, tell_errors
 from answerkey.base.reasons import Policy, Reason
 
 DIALECT_DIFFERS = "dialect_differs"
@@ -505,8 +505,14 @@ def sort_flags(flags: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
     >>> sort_flags([{"code": "date_text_order"}, {"code": "tie_at_limit"}])
     [{'code': 'tie_at_limit'}, {'code': 'date_text_order'}]
+
+    Raises:
+        InputError: on a flag that is not in it.
     """
-    return sorted(flags, key=lambda flag: _PLACES[flag["code"]])
+    known = list(flags)
+    if unknown := {flag["code"] for flag in known} - _PLACES.keys():
+        raise InputError(f"no flag is called {', '.join(sorted(unknown))}: {OTHER_VERSION}")
+    return sorted(known, key=lambda flag: _PLACES[flag["code"]])
 
 
 def list_flags(precision: Mapping[str, Any]) -> Iterator[str]:

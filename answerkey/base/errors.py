@@ -18,7 +18,7 @@ _NEXT_STEPS = {
     errno.ENOSPC: "make room on the disk, then run `dvc repro`: what is done is kept",
     errno.ENOENT: "run `dvc repro`, which makes what lies between the stages, or `dvc pull`",
 }
-
+OTHER_VERSION = "data/interim is of another version of Answerkey; run `dvc repro`"
 
 # Of a process that the signals SIGINT and SIGPIPE end.
 _INTERRUPTED, _READER_LEFT = 130, 141

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.alternatives.rules import DOUBTS
-from answerkey.base.errors import InputError
+from answerkey.base.errors import OTHER_VERSION, InputError
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import read_jsonl
 from answerkey.dataset import RISK_MEANINGS, Question
@@ -41,14 +41,27 @@ def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
-    """What a repair says against gold, in sentences."""
-    return " ".join(SENTENCES[code] for code in find_doubts(rule, flags))
+    """What a repair says against gold, in sentences.
+
+    Raises:
+        InputError: if no rule is called so.
+    """
+    codes = find_doubts(rule, flags)
+    if unknown := [code for code in codes if code not in SENTENCES]:
+        raise InputError(f"no rule is called {', '.join(unknown)}: {OTHER_VERSION}")
+    return " ".join(SENTENCES[code] for code in codes)
 
 
 def tell_difference(repair: Repair) -> str:
-    """Whether a repair answers otherwise, in a sentence, and how."""
+    """Whether a repair answers otherwise, in a sentence, and how.
+
+    Raises:
+        InputError: if nothing says in what they differ.
+    """
     if repair["answers"] == "same":
         return "Both give the same answer here: gold SQL is in doubt, and not the answer."
+    if "difference" not in repair:
+        raise InputError(f"a repair has no `difference`: {OTHER_VERSION}")
     return describe_difference(repair["difference"])
 
 

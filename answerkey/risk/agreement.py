@@ -176,6 +176,8 @@ def compare_verdicts(left: Path, right: Path, questions: Iterable[Question] = ()
 
 
 def _read_some(path: Path) -> list[Verdict]:
+    if not path.is_file():
+        raise InputError(f"No file {path}: expected verdicts, a line of JSON each")
     verdicts = read_verdict_file(path)
     if not verdicts:
         raise InputError(f"{path}: expected verdicts, a line of JSON each, found none")

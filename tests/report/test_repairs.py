@@ -130,6 +130,20 @@ def test_other_order_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("listed")
+@pytest.mark.parametrize(
+    "repair", [{**GROUPED, "rule": "a_rule_that_went"}, {**GROUPED, "difference": None}]
+)
+def test_list_of_another_version_is_told(
+    repair: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {name: value for name, value in repair.items() if value is not None}
+    write_jsonl(REPAIRS, [QUESTIONS[1]._asdict() | {"repairs": [known]}])
+    with pytest.raises(SystemExit):
+        main(["repairs"])
+    assert capsys.readouterr().err.endswith("of another version of Answerkey; run `dvc repro`\n")
+
+
+@pytest.mark.usefixtures("listed")
 @pytest.mark.parametrize("number", ["-1", "many", "1.5"])
 def test_limit_is_a_whole_number(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -125,3 +125,15 @@ def test_file_without_verdicts_is_told(files, capsys):
     with pytest.raises(SystemExit):
         main(["verdicts", files[0], "none.jsonl"])
     assert "none.jsonl: expected verdicts" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["verdicts", files[0], "away.jsonl"])
+    assert "No file away.jsonl: expected verdicts" in capsys.readouterr().err
+
+
+def test_ids_that_cannot_be_written_are_no_fault_of_the_run(files, capsys):
+    write_run("fleet")
+    with pytest.raises(SystemExit):
+        main(["verdicts", *files, "--ids", "away/third.ids"])
+    assert (
+        capsys.readouterr().err == "answerkey verdicts: away/third.ids: No such file or directory\n"
+    )
