@@ -34,6 +34,7 @@ from answerkey.risk.verdicts import (
     RIGHT,
     VERDICT_WORDS,
     WRONG,
+    Key,
     Verdict,
     read_verdict_file,
 )
@@ -48,8 +49,8 @@ Questions = dict[str, dict[str, Any]]  # of a run, by id
 
 
 def read_originals(path: Path) -> list[Verdict]:
-    """Return the verdicts on gold as it was. The query of a correction has one, too: right, beside
-    the one that gold is wrong."""
+    """Return the verdicts on gold as it was. The query of a correction has one, too: right, with
+    the place of the one that gold is wrong."""
     originals: dict[tuple[str | None, int | None], Verdict] = {}
     for verdict in read_verdict_file(path):
         place = verdict.file, verdict.index
@@ -133,16 +134,17 @@ def read_questions(run: Path, verdicts: Iterable[Verdict]) -> Questions:
     Raises:
         InputError: if a verdict is about none of them: the run has corrections, or other questions.
     """
-    known = {(verdict.file, verdict.index): verdict for verdict in verdicts}
+    known: defaultdict[Key, list[Verdict]] = defaultdict(list)  # several of what stands twice
+    for verdict in verdicts:
+        known[verdict.key].append(verdict)
     questions = {}
     for record in read_jsonl(run / "data/interim/joined.jsonl"):
-        place = record["source"]["file"], record["source"]["index"]
         sha256 = hash_question(record["question_text"], record["gold_sql"])
-        if place in known and known[place].sha256 == sha256:
-            questions[record["question_id"]] = {**record, "verdict": known.pop(place)}
-    if known:
+        if left := known.get((record["database_name"], sha256)):
+            questions[record["question_id"]] = {**record, "verdict": left.pop(0)}
+    if missing := sum(map(len, known.values())):
         raise InputError(
-            f"{run}: {len(known):,} verdicts are about none of its questions: expected a run on"
+            f"{run}: {missing:,} verdicts are about none of its questions: expected a run on"
             " Spider with `corrections: null`"
         )
     return questions

@@ -181,7 +181,8 @@ class Correction:
     """A decision about the question of this text, or of this sha256 of its text and gold SQL.
 
     gold_sql: one of its queries, if it occurs with several.
-    file, index: where it stands in its corpus, for people.
+    file, index: where it stands in the edition that was read, for people; it may stand elsewhere
+        in another one.
     link: where the fault is reported; None for one that was found here.
     source, date: who decided, and when.
     readings: the verdict of each reading, if the question was read several times.
@@ -217,7 +218,7 @@ class Correction:
         """The question, for people."""
         if self.question is not None:
             return f"{self.question!r} of database {self.database}"
-        return f"{self.file} row {self.index} of {self.database}"
+        return f"sha256 {str(self.sha256)[:12]}... of database {self.database}"
 
     @property
     def note(self) -> CorrectionNote:

@@ -6,8 +6,9 @@
      "gold_sql": "SELECT count(*) FROM ship", "verdict": "right",
      "reason": "Every ship has one row.", "source": "person:kim", "date": "2026-03-01"}
 
-A file that must not copy a corpus has `file` and `index`, where the question stands there, and
-`sha256`, by `hash_question`, in place of text and SQL.
+A file that must not copy a corpus has `sha256`, by `hash_question`, in place of text and SQL; and
+`file` and `index`, where the question stands in the edition that was read. It may stand elsewhere
+in another one: the hash alone names it.
 
 Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
 about one query, that of a person goes before that of a model (`source` begins with `model:`), then
@@ -65,7 +66,7 @@ Readings = Annotated[list[str], listing("a list of verdicts", Word, least=1)]
 class Verdict:
     """A verdict about the question of this text and gold SQL, or of their sha256.
 
-    file, index: where the question stands in its corpus.
+    file, index: where the question stands in the edition that was read, for people.
     sql: what is asked, if gold is wrong; if the question is ambiguous, the reading that gold does
         not take.
     answers: whether `sql` answered as gold did, when it was judged.

@@ -135,15 +135,15 @@ def test_question_named_by_its_hash_is_corrected_wherever_it_stands(read) -> Non
 
 
 def test_hash_of_no_question_is_told_and_stops_nothing(read) -> None:
-    others = [hashed(index, sha256=f"{index:064}") for index in range(4)]
+    others = [hashed(index, sha256=f"{index}".ljust(64, "0")) for index in range(4)]
     corrections = read([entry(), hashed(), *others, hashed(database="mill")])
     done = apply_corrections(QUESTIONS, corrections)
     assert list_corrected(done.records) == [0, 1, 3]
     words = (
         "a.yaml: 1 of 5 corrections by hash; 4 are about other text or SQL than this edition has: "
     )
-    rows = ", ".join(f"dev.json row {index} of shop" for index in range(3))
-    assert done.describe(Path("a.yaml")) == [f"{words}{rows}, ..."]
+    names = ", ".join(f"sha256 {index}00000000000... of database shop" for index in range(3))
+    assert done.describe(Path("a.yaml")) == [f"{words}{names}, ..."]
     assert apply_corrections(QUESTIONS, read([entry()])).describe(Path("a.yaml")) == []
 
 
@@ -175,7 +175,10 @@ def test_day_that_yaml_reads_as_a_date_is_a_day(read) -> None:
             r" coats'; its queries: \['SELECT count\(\*\) FROM coat'\]",
         ),
         ([entry("Name the hats.")], r"found None; its queries: \['SELECT id FROM hat', 'SELECT na"),
-        ([hashed(), hashed(3)], "entry 2: dev.json row 3 of shop: is corrected by .*yaml: entry 1"),
+        (
+            [hashed(), hashed(3)],
+            "entry 2: sha256 .* of database shop: is corrected by .*yaml: entry 1",
+        ),
         ([entry(), replace()], r"entry 2: 'How many hats\?' .* is corrected by .*yaml: entry 1"),
         (
             [replace(gold_sql="SELECT count(*) FROM coat")],
