@@ -14,12 +14,15 @@ from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import read_jsonl
 from answerkey.dataset import RISK_MEANINGS, Question
 from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
+from answerkey.sqlite.answers import answer_rows
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
     from answerkey.alternatives.shown import Difference
 
 Record = dict[str, Any]
+
+_ANSWER_ROWS, _ROW_CHARACTERS = 6, 500  # of gold's answer in a terminal
 
 SENTENCES = {
     **EXPLANATIONS,
@@ -182,7 +185,7 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     why: stage, reason and detail of what leaves it out, if something does.
     """
     lines = [f"{question.question_id}: {'usable' if why is None else f'left out: {why[1]}'}"]
-    lines += _show_question(question._asdict())
+    lines += [*_show_question(question._asdict()), *_show_answer(question)]
     for name, meaning in RISK_MEANINGS.items():
         risk = getattr(question, name)
         told = "none: it has no answer" if risk is None else f"{risk:.2f}, {meaning}"
@@ -193,6 +196,8 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
             lines += _show_dialect(flag["evidence"])
         if flag["code"].startswith("judged_"):
             lines.append(_show("judged", _tell_decision(flag["evidence"])))
+            if sql := flag["evidence"].get("sql"):
+                lines.append(_show("", sql))
     if (correction := question.source.get("correction")) is not None:
         lines.append(_show("corrected", _tell_decision(correction)))
         lines += [_show("before", text) for text in correction.get("original", {}).values()]
@@ -204,6 +209,21 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
             *_show_repair(repair, question.flags, like=None if first is repair else first),
         ]
     return "\n".join(lines)
+
+
+def _show_answer(question: Question) -> Iterator[str]:
+    """The first rows of gold's answer as JSON, which tells text from numbers."""
+    if question.answer_type is None:
+        return
+    rows = answer_rows(question.gold_answer)
+    for row_index, row in enumerate(rows[:_ANSWER_ROWS]):
+        text = json.dumps(row, ensure_ascii=False)
+        cut = text if len(text) <= _ROW_CHARACTERS else f"{text[:_ROW_CHARACTERS]} ..."
+        yield _show("" if row_index else "answer", cut)
+    if not rows:
+        yield _show("answer", "no row")
+    if (left := len(rows) - _ANSWER_ROWS) > 0:
+        yield _show("", f"and {spell_count(left, 'more row', ',')}")
 
 
 def _code_answer(repair: Repair) -> str:

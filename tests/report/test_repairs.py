@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,30 @@ def test_rows_of_repairs_that_answer_alike_are_told_once() -> None:
     said = explain_question(make_question("f", (0.5, 0.5), GROUPED, TOGETHER, ANY_CASE), None)
     assert said.count("only gold") == 1
     assert "  answers     The same rows as grouped_by_key.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("5", '  answer      ["5"]\n  answer_risk'),
+        (5, "  answer      [5]\n  answer_risk"),
+        ([], "  answer      no row\n"),
+        ([["NULL", None]], '  answer      ["NULL", null]\n'),
+        ([*range(9)], "              [5]\n              and 3 more rows\n"),
+        ("x" * 900, f'  answer      ["{"x" * 498} ...\n'),
+    ],
+)
+def test_answer_is_explained_as_json(answer: Any, told: str) -> None:
+    question = make_question("f", (0.5, 0.5), ANY_CASE)
+    assert told in explain_question(question._replace(gold_answer=answer, answer_type="list"), None)
+
+
+def test_verdict_is_explained_with_the_sql_that_is_asked() -> None:
+    evidence = {"reason": "Names.", "source": "model:x", "date": "2026-03-01", "sql": "SELECT n"}
+    question = make_question("f", (1.0, 1.0), ANY_CASE)
+    flags = [{"code": "judged_wrong", "evidence": evidence}]
+    said = explain_question(question._replace(flags=flags), None)
+    assert re.search(r"judged +.*Names.*\n {14}SELECT n\n", said)
 
 
 def test_question_of_another_dialect_is_explained_with_both_sides() -> None:
