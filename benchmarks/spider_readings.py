@@ -1,12 +1,13 @@
 """What the readings of Spider's gold say: how much is wrong, whom that moves, and what rules saw.
 
-    python benchmarks/spider_readings.py [--before RUN] [--after RUN] [--predictions FILE]
-        [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
+    python benchmarks/spider_readings.py [--before RUN] [--earlier RUN] [--after RUN]
+        [--predictions FILE] [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
 
 --before, --after: checkouts in which the stages have run on Spider, with `corrections: null` and
-with corrections. --predictions: JSON Lines with question_id and `predictions`, the SQL of each
-system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what
-was read, data/verdicts/spider.jsonl by default.
+with corrections. --earlier: one as --before, by code whose rules were made before the readings,
+commit 9c42c2f. --predictions: JSON Lines with question_id and `predictions`, SQL by system. --list:
+judged gold of others, in a form of spider_lists.py. --verdicts: what was read, by default
+data/verdicts/spider.jsonl.
 
 The numbers are written to docs/spider.json, and with the words of benchmarks/spider_page.md.j2 to
 docs/spider.md. What needs a file that is not given stays as it stands there.
@@ -200,6 +201,7 @@ def main() -> None:
     )
     parser.add_argument("--before", type=Path, help="a run with `corrections: null`")
     parser.add_argument("--after", type=Path, help="a run with corrections")
+    parser.add_argument("--earlier", type=Path, help="as --before, by rules made before reading")
     parser.add_argument("--predictions", type=Path, help="of systems, for the split eval")
     parser.add_argument(
         "--list", nargs=2, action="append", metavar=("NAME", "FILE"), help="judged gold of others"
@@ -220,6 +222,10 @@ def main() -> None:
         numbers["hardness"] = measure_hardness(questions)
         judged = read_judged(CORPUS, arguments.before, [arguments.verdicts], {})
         numbers["doubts"] = measure_doubts(judged, questions, arguments.before)
+        if arguments.earlier:
+            earlier = read_questions(arguments.earlier, verdicts)
+            judged = read_judged(CORPUS, arguments.earlier, [arguments.verdicts], {})
+            numbers["doubts_earlier"] = measure_doubts(judged, earlier, arguments.earlier)
         if arguments.list:
             numbers["lists"] = measure_lists(questions, arguments.list)
         if arguments.after:

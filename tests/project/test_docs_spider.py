@@ -95,6 +95,7 @@ def test_readings_are_measured_on_a_run_of_the_sample(finished: Path, tmp_path: 
     options = {
         "--verdicts": write_lines(tmp_path / "verdicts.jsonl", verdicts),
         "--before": finished,
+        "--earlier": finished,
         "--after": finished,
         "--predictions": write_lines(tmp_path / "predictions.jsonl", predictions),
         "--numbers": numbers,
