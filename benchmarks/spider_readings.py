@@ -3,11 +3,11 @@
     python benchmarks/spider_readings.py [--before RUN] [--earlier RUN] [--after RUN]
         [--predictions FILE] [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
 
---before, --after: checkouts in which the stages have run on Spider, with `corrections: null` and
-with corrections. --earlier: one as --before, by code whose rules were made before the readings,
-commit 9c42c2f. --predictions: JSON Lines with question_id and `predictions`, SQL by system. --list:
-judged gold of others, in a form of spider_lists.py. --verdicts: what was read, by default
-data/verdicts/spider.jsonl.
+--before, --after: checkouts in which the stages have run on Spider, with `corrections: null` and no
+data/verdicts/spider.jsonl, and with both. --earlier: one as --before, by code whose rules were made
+before the readings, commit 9c42c2f. --predictions: JSON Lines with question_id and `predictions`,
+SQL by system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what was
+read, by default data/verdicts/spider.jsonl.
 
 The numbers are written to docs/spider.json, and with the words of benchmarks/spider_page.md.j2 to
 docs/spider.md. What needs a file that is not given stays as it stands there.
@@ -133,7 +133,7 @@ def read_questions(run: Path, verdicts: Iterable[Verdict]) -> Questions:
     """Return the questions of a run without corrections by id, each with its `verdict`.
 
     Raises:
-        InputError: if a verdict is about none of them: the run has corrections, or other questions.
+        InputError: if a verdict is about none of them, or the run has seen verdicts itself.
     """
     known: defaultdict[Key, list[Verdict]] = defaultdict(list)  # several of what stands twice
     for verdict in verdicts:
@@ -143,6 +143,11 @@ def read_questions(run: Path, verdicts: Iterable[Verdict]) -> Questions:
         sha256 = hash_question(record["question_text"], record["gold_sql"])
         if left := known.get((record["database_name"], sha256)):
             questions[record["question_id"]] = {**record, "verdict": left.pop(0)}
+            if any(flag["code"].startswith("judged_") for flag in record["flags"]):
+                raise InputError(
+                    f"{run}: {record['question_id']} is judged by a verdict: expected a run with"
+                    " `corrections: null` and without data/verdicts/spider.jsonl"
+                )
     if missing := sum(map(len, known.values())):
         raise InputError(
             f"{run}: {missing:,} verdicts are about none of its questions: expected a run on"
