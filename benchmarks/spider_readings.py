@@ -243,7 +243,7 @@ def main() -> None:
             numbers["systems"] = measure_systems(
                 arguments.before, arguments.after, arguments.predictions, moved
             )
-    write_json(arguments.numbers, numbers)
+    write_json(arguments.numbers, dict(sorted(numbers.items())))
     arguments.page.write_text(render_page(numbers), encoding="utf-8")
 
 

@@ -115,6 +115,14 @@ def test_readings_are_measured_on_a_run_of_the_sample(finished: Path, tmp_path: 
     assert [side["rank"] for side in systems["nothing"]["database"]] == [2, 2]
     assert found["systems"]["pairs"]["suite"]["told_after"] == 1
     assert found["lists"]["beside_ours"][0]["questions"] == len(evaluated)
+    # A run that has seen the verdicts would find what it was told.
+    judged = {"code": "judged_right", "evidence": {}}
+    seen = tmp_path / "seen/data/interim/joined.jsonl"
+    seen.parent.mkdir(parents=True)
+    write_lines(seen, [{**each, "flags": [judged]} for each in questions])
+    command = [COMMAND, *pairs, "--before", str(tmp_path / "seen")]
+    with pytest.raises(AssertionError, match="is judged by a verdict"):
+        run(ROOT, sys.executable, *command)
     # A verdict about another query is told: the run is not that which was read.
     verdicts[0]["sha256"] = "0" * 64
     write_lines(tmp_path / "verdicts.jsonl", verdicts)
