@@ -121,6 +121,8 @@ def read_gold(
     """
     if not _FILE_NAME.fullmatch(name):
         raise InputError(f"--name is {name!r}, expected a file name without ending: qwen3_32b")
+    if template is not None and not template.is_file():
+        raise InputError(f"--template: no file {template}")
     readings = Readings(name)
     questions = choose_questions(read_joined(), choice)
     corpora = readings.corpora | {question.corpus for question in questions}
@@ -259,6 +261,14 @@ def read_server(**options: Any) -> Server:
             expected = "such as http://127.0.0.1:8000/v1 and qwen3-32b"
             raise InputError(f"No {name} in the environment: expected both, {expected}")
     base_url, model = (os.environ[name] for name in names)
-    if urlsplit(base_url).scheme not in ("http", "https"):
+    if not _is_address(base_url):
         raise InputError(f"OPENAI_BASE_URL is {base_url!r}, expected http://... or https://...")
     return Server(base_url, model, os.environ.get("OPENAI_API_KEY"), **options)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half of a bracket, a port that is no number
+        return False

@@ -408,7 +408,7 @@ def test_question_is_chosen_by_risk_id_database_and_verdicts(
         (("--corpus", "nowhere"), "--corpus: no question of nowhere"),
         (("--question-id", "z"), "no question z"),
         (("--name", "torn"), "torn.jsonl:1"),
-        (("--template", "nowhere.j2"), "nowhere.j2"),
+        (("--template", "nowhere.j2"), "--template: no file nowhere.j2\n"),
         (("--template", "bad.j2"), "bad.j2: 'gold' is undefined: expected no other names than"),
         ((), "questions of local, other: choose one by --corpus"),
         quick=2,
@@ -439,6 +439,17 @@ def test_environment_without_a_server_is_told(
     with pytest.raises(SystemExit):
         main(["read", "--name", "tiny"])
     assert f"No {name} in the environment" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "http://", "http://[::1", "http://x:port"])
+def test_address_that_is_none_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], address: str
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    with pytest.raises(SystemExit):
+        main(["read", "--name", "tiny"])
+    expected = f"OPENAI_BASE_URL is {address!r}, expected http://... or https://..."
+    assert expected in capfd.readouterr().err
 
 
 def test_key_goes_to_the_server(read: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
