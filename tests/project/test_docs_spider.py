@@ -36,8 +36,8 @@ def test_page_of_spider_counts_the_verdicts_that_ship(
     looked_at = 17  # of which the page has a table, made by hand
     assert people["first_alone"] + people["second_alone"] == looked_at
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "gold queries one in five says" in readme
-    assert "of its answers one in twelve is" in readme
+    assert "one query in five says" in readme
+    assert "one answer in twelve is" in readme
     shares = (every["questions"] / every[name] for name in ("wrong", "wrong_answer"))
     assert [*map(round, shares)] == [5, 12]
     kinds = {each["kind"]: each for each in found["faults"]["kinds"]}
