@@ -217,7 +217,8 @@ def _is_corrected(outcome: Settled) -> bool:
 
 
 def _write_verdicts(readings: list[Reading], outcome: Settled) -> Iterator[dict[str, Any]]:
-    """The verdict about gold, and one about its correction, which is right."""
+    """The verdict about gold, and one about its correction, which is right: so say the readings
+    whose queries have its rows."""
     first = readings[0]
     words = [reading.verdict for reading in readings]
     line = {
@@ -234,8 +235,11 @@ def _write_verdicts(readings: list[Reading], outcome: Settled) -> Iterator[dict[
     of_fault = {"sql": outcome.sql, "answers": outcome.answers, "kind": outcome.kind}
     yield line | {name: value for name, value in of_fault.items() if value is not None}
     if _is_corrected(outcome):
+        fault = (WRONG, outcome.sql)
+        written = next(each for each in readings if (each.verdict, each.sql) == fault)
+        agreed = [RIGHT for each in readings if each.agrees(written)]
         about = {"gold_sql": outcome.sql, "verdict": RIGHT, "reason": "It is the correction."}
-        yield line | about
+        yield line | about | {"readings": agreed}
 
 
 def _write_correction(readings: list[Reading], outcome: Settled) -> dict[str, Any]:

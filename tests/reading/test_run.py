@@ -210,6 +210,7 @@ def test_third_reading_settles_what_two_see_differently(read: Callable[..., Ran]
     assert len(server.asked) == 3
     line, of_correction = list_verdicts()
     assert (line["verdict"], line["readings"]) == ("wrong", ["right", "wrong", "wrong"])
+    assert (of_correction["verdict"], of_correction["readings"]) == ("right", ["right", "right"])
     assert line["sql"] == of_correction["gold_sql"] == OTHER
 
 
