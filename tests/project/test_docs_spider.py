@@ -40,6 +40,9 @@ def test_page_of_spider_counts_the_verdicts_that_ship(
     assert "one answer in twelve is" in readme
     shares = (every["questions"] / every[name] for name in ("wrong", "wrong_answer"))
     assert [*map(round, shares)] == [5, 12]
+    assert "one question in ten is left out" in readme
+    left_out = every["questions"] - found["product"]["usable"][1]
+    assert round(every["questions"] / left_out) == 10
     kinds = {each["kind"]: each for each in found["faults"]["kinds"]}
     for name in ("wrong", "wrong_answer"):
         assert {kind: each[name] for kind, each in kinds.items()} == {
