@@ -188,7 +188,8 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     column refers to things of another table, and may name one twice. Else none does yet, and the
     query has a condition on a table that may have several rows for one: `linked` if a table that
     only links others leads there, so that things are listed by a relation; `possible` for other
-    conditions. The condition may name one thing, whose attribute is asked for: no finding.
+    conditions. The condition may name one thing, whose attribute is asked for, or several that each
+    refer to one of what is shown ("the publishers of these heroes"), a row each: no finding.
     """
     query = read_query(inspection)
     select = query.select
@@ -212,6 +213,8 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     if not (rows or (_has_condition(select) and (kind == "referred" or leads_to_many))):
         return []
     if kind == "possible" and rows:
+        if _has_condition(select) and _names_each(query, select, source):
+            return []
         kind = "in_data" if _has_condition(select) else "listed"
     elif kind == "possible" and _links(query, ends):
         kind = "linked"
@@ -244,13 +247,29 @@ def _links(query: Query, ends: set[Place]) -> bool:
 
 def _names_one(query: Query, select: exp.Select, shown: Source) -> bool:
     """Whether the condition names one thing of another table than the one that is shown."""
+    return any(source is not shown for source in _list_named(query, select, exp.EQ))
+
+
+def _names_each(query: Query, select: exp.Select, shown: Source) -> bool:
+    """Whether the condition lists things by name that each refer to one of those that are shown."""
+    key = query.key_of(shown)
+    referring = {
+        place[0]
+        for pair in query.list_equalities(select)
+        for place, other in (pair, pair[::-1])
+        if other == key
+    }
+    return any(source in referring for source in _list_named(query, select, exp.In))
+
+
+def _list_named(query: Query, select: exp.Select, kind: type[exp.Expression]) -> Iterator[Source]:
+    """The tables of which a term of the condition, of this kind, names things by key or label."""
     for term in list_terms(select.args["where"]):
-        named = query.scopes.find_direct(term.this) if isinstance(term, exp.EQ) else None
-        if named is None or named.source is shown:
+        named = query.scopes.find_direct(term.this) if isinstance(term, kind) else None
+        if named is None or term.args.get("query") is not None:
             continue
         if named.place == query.key_of(named.source) or query.scopes.is_label(named):
-            return True
-    return False
+            yield named.source
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:

@@ -81,6 +81,12 @@ REPEATS = [
         " JOIN venue ON venue.id = m.venue_id WHERE venue.name = 'Quay'",
         "linked",
     ),
+    # Who sang at one of these sang at several, which is told once.
+    (
+        "SELECT singer.name FROM singer JOIN concert AS c ON singer.id = c.singer_id"
+        " JOIN venue ON venue.id = c.venue_id WHERE venue.id IN (1, 2)",
+        "in_data",
+    ),
     (f"SELECT song.singer_id {SONGS} WHERE town = 'Bath'", "referred"),
 ]
 NO_REPEATS = [
@@ -88,6 +94,7 @@ NO_REPEATS = [
     f"SELECT name, title {SONGS}",
     f"SELECT title {SONGS} WHERE town = 'Bath'",  # a song has one singer
     f"SELECT name {SONGS} WHERE title = 'Tide'",  # the attribute of one thing
+    f"SELECT name {SONGS} WHERE title IN ('Dawn', 'Dusk')",  # and of each of several
     f"SELECT name {SONGS} WHERE town = 'Bath' AND song.id = 4",
     f"SELECT name {SONGS} WHERE language = 'French' ORDER BY sales",  # one row a song is meant
     "SELECT name FROM singer LEFT JOIN song ON singer.id = song.singer_id WHERE song.id IS NULL",
