@@ -3,8 +3,8 @@
     python benchmarks/spider_readings.py [--before RUN] [--earlier RUN] [--after RUN]
         [--predictions FILE] [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
 
---before, --after: checkouts in which the stages have run on Spider, with `corrections: null` and no
-data/verdicts/spider.jsonl, and with both. --earlier: one as --before, by code whose rules were made
+--before, --after: checkouts in which the stages have run on Spider, with `corrections: null`, and
+with `corrections: spider`. --earlier: one as --before, by code whose rules were made
 before the readings, commit 9c42c2f. --predictions: JSON Lines with question_id and `predictions`,
 SQL by system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what was
 read, by default data/verdicts/spider.jsonl.
@@ -146,7 +146,7 @@ def read_questions(run: Path, verdicts: Iterable[Verdict]) -> Questions:
             if any(flag["code"].startswith("judged_") for flag in record["flags"]):
                 raise InputError(
                     f"{run}: {record['question_id']} is judged by a verdict: expected a run with"
-                    " `corrections: null` and without data/verdicts/spider.jsonl"
+                    " `corrections: null`"
                 )
     if missing := sum(map(len, known.values())):
         raise InputError(

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.paths import HELD_OUT, INTERIM, REPAIRS, SCHEMAS
+from answerkey.base.paths import CORPORA, HELD_OUT, INTERIM, REPAIRS, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
@@ -17,7 +17,7 @@ from answerkey.comparison.join import add_findings, find_in_rollouts, join_quest
 from answerkey.comparison.repairs import RepairedQuestion, describe_repairs, sort_by_risk
 from answerkey.dataset import JOINED, Question, make_joined_record
 from answerkey.risk.risks import Assessment, read_risks
-from answerkey.risk.verdicts import read_verdicts
+from answerkey.risk.verdicts import list_unused, read_verdicts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import decode_schema
 
@@ -27,7 +27,9 @@ def main(params: Params) -> None:
     log = start_log("compare_questions")
     bounds = params.compare_questions
     risks = read_risks(Path(bounds.flag_precision))
-    assessment = Assessment(risks, read_verdicts(), min_answer_risk=bounds.min_answer_risk)
+    unused = list_unused({corpus.get("corrections") for corpus in read_json(CORPORA).values()})
+    verdicts = read_verdicts(unused=unused)
+    assessment = Assessment(risks, verdicts, min_answer_risk=bounds.min_answer_risk)
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )
@@ -59,6 +61,8 @@ def main(params: Params) -> None:
     log.info(f"{spell_count(len(shared), 'question')} related to others{list_counts(counts)}")
     if overlaps:
         log.info("%d overlap with held-out sets%s", overlaps.total(), list_counts(overlaps))
+    if unused:
+        log.info("verdicts of lists of corrections that no corpus takes: %s", ", ".join(unused))
     for line in assessment.describe():
         log.info("%s", line)
     if solved:

@@ -11,6 +11,8 @@ from pathlib import Path
 DATABASES = Path("data/databases")
 SUITE_DATABASES = Path("data/test_suites")
 ROLLOUTS = Path("data/rollouts")
+CORRECTIONS = Path("data/corrections")
+VERDICTS = Path("data/verdicts")
 PRODUCT = Path("data/questions")
 EXPORTS = Path("data/exports")
 WIDENED = EXPORTS / "widened"  # databases, if export_trainers widens their schemas

@@ -41,7 +41,6 @@ DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
 PAGE = "docs/your-database.md"
-CORRECTIONS_DIR = Path("data/corrections")
 PIPELINE = Path("dvc.yaml")
 PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
 

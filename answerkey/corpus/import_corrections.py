@@ -26,15 +26,15 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.paths import SCHEMAS
+from answerkey.base.paths import CORRECTIONS, SCHEMAS, VERDICTS
 from answerkey.base.records import hash_question, list_files, replace_file, write_jsonl
-from answerkey.corpus.corpora import CORRECTIONS_DIR, Corpus, parse_corpora
+from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
 from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SplitQuestion
 from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
-from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, read_verdicts
+from answerkey.risk.verdicts import RIGHT, WRONG, Key, read_verdicts
 from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
 from answerkey.sqlite.statement import trim_statement
@@ -289,7 +289,7 @@ def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
             said[verdict.key][stem] = verdict.verdict
-    for path in list_files(CORRECTIONS_DIR, "*.yaml"):
+    for path in list_files(CORRECTIONS, "*.yaml"):
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
             sha256 = correction.sha256 or hash_question(
@@ -322,7 +322,7 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     facts = {"corpus": corpus, "source": source, "date": day}
     done = _import_claims(read_claims(path), index, others, **facts)
     if done.corrections:
-        path = CORRECTIONS_DIR / f"{name}.yaml"
+        path = CORRECTIONS / f"{name}.yaml"
         text = yaml.safe_dump(done.corrections, allow_unicode=True, sort_keys=False, width=100)
         with replace_file(path) as file:
             file.write(f"# Made by `answerkey import-corrections` of {source}.\n{text}".encode())

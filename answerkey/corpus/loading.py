@@ -20,10 +20,10 @@ from answerkey.base.kinds import (
     text,
 )
 from answerkey.base.log import spell_count
+from answerkey.base.paths import CORRECTIONS
 from answerkey.base.records import hash_question
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import (
-    CORRECTIONS_DIR,
     GRADING_METHOD,
     Corpus,
     choose_db_ids,
@@ -91,7 +91,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
     for corpus in corpora:
         db_ids, questions, rows[corpus.name] = _read_chosen(corpus, corpus.db_list, limits)
         if corpus.corrections is not None:
-            path = CORRECTIONS_DIR / f"{corpus.corrections}.yaml"
+            path = CORRECTIONS / f"{corpus.corrections}.yaml"
             corrected = apply_corrections(questions, read_corrections(path))
             questions = corrected.records
             notes += corrected.describe(path)
@@ -116,7 +116,8 @@ def describe_corpora(
         else:
             questions = {split: files for split, files in entry.questions.items() if files}
         rule = {} if entry.split is None else {"split": asdict(entry.split)}
-        described[name] = {**facts, **rule, "questions": questions, "rows": counts}
+        lists = {} if entry.corrections is None else {"corrections": entry.corrections}
+        described[name] = {**facts, **rule, **lists, "questions": questions, "rows": counts}
     return described
 
 

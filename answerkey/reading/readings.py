@@ -25,15 +25,14 @@ import yaml
 from answerkey.base.errors import InputError
 from answerkey.base.kinds import Day, From1, Words, check_value
 from answerkey.base.log import spell_count
+from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import encode_json, read_lines, replace_file, write_jsonl
-from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.loading import REPLACE
 from answerkey.risk.agreement import describe_agreement, find_agreement
 from answerkey.risk.verdicts import (
     AMBIGUOUS,
     RIGHT,
     VERDICT_WORDS,
-    VERDICTS,
     WRONG,
     Answers,
     Blank,
@@ -130,7 +129,7 @@ class Readings:
     def __init__(self, name: str) -> None:
         self.path = READINGS / f"{name}.jsonl"
         self.verdicts = VERDICTS / f"{name}.jsonl"
-        self.corrections = CORRECTIONS_DIR / f"{name}.yaml"
+        self.corrections = CORRECTIONS / f"{name}.yaml"
         self._by_key: dict[Key, dict[int, Reading]] = {}
         if self.path.is_file():
             _drop_torn_line(self.path)

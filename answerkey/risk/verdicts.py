@@ -10,6 +10,8 @@ A file that must not copy a corpus has `sha256`, by `hash_question`, in place of
 `file` and `index`, where the question stands in the edition that was read. It may stand elsewhere
 in another one: the hash alone names it.
 
+A file with the name of a list of corrections goes with it: it holds where a corpus takes the list.
+
 Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
 about one query, that of a person goes before that of a model (`source` begins with `model:`), then
 the later date, then the later line of the later file.
@@ -17,18 +19,18 @@ the later date, then the later line of the later file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from answerkey.base.kinds import Day, From0, Sha256, Words, check_value, listing, one_of, text
+from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import Finding, hash_question, list_files, read_lines
 
 if TYPE_CHECKING:
     from answerkey.dataset import Question
 
-VERDICTS = Path("data/verdicts")
 MODEL = "model:"  # how the source of a model's verdict begins
 VERDICT_WORDS = RIGHT, WRONG, AMBIGUOUS = "right", "wrong", "ambiguous"
 SAME, OTHER = "same", "other"  # what another query answers, beside gold
@@ -126,15 +128,29 @@ class Verdict:
 _RISKS = {RIGHT: 0.0, WRONG: 1.0, AMBIGUOUS: 0.5}
 
 
-def read_verdicts(folder: Path = VERDICTS) -> list[Verdict]:
-    """The verdicts of all files of a folder, by file and line.
+def read_verdicts(
+    folder: Path = VERDICTS, *, unused: Collection[str] = frozenset()
+) -> list[Verdict]:
+    """The verdicts of all files of a folder, by file and line, but of those with these names.
 
     Raises:
         InputError: with the file and the line that cannot be meant.
     """
-    return [
-        verdict for path in list_files(folder, "*.jsonl") for verdict in read_verdict_file(path)
-    ]
+    paths = [path for path in list_files(folder, "*.jsonl") if path.stem not in unused]
+    return [verdict for path in paths for verdict in read_verdict_file(path)]
+
+
+def list_unused(
+    used: Collection[str | None], folder: Path = VERDICTS, corrections: Path = CORRECTIONS
+) -> list[str]:
+    """The names of files of verdicts that belong to a list of corrections which is not used.
+
+    Verdicts and corrections of one name are one reading of a corpus, and `corrections: null` of the
+    corpus turns both off.
+    """
+    lists = {path.stem for path in list_files(corrections, "*.yaml")}
+    names = (path.stem for path in list_files(folder, "*.jsonl"))
+    return [name for name in names if name in lists and name not in used]
 
 
 def read_verdict_file(path: Path) -> list[Verdict]:

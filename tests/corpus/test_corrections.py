@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import CORRECTIONS
 from answerkey.base.records import hash_question, read_jsonl
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus import import_corrections
-from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.import_corrections import read_claims
 from answerkey.corpus.loading import apply_corrections, read_corrections
 from answerkey.corpus.split_rules import choose_held_out
@@ -229,10 +229,10 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 def test_every_corpus_of_params_names_a_file_that_can_be_read() -> None:
     corpora = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
     names = {corpus.get("corrections") for corpus in corpora.values()}
-    files = {path.stem for path in (ROOT / CORRECTIONS_DIR).glob("*.yaml")}
+    files = {path.stem for path in (ROOT / CORRECTIONS).glob("*.yaml")}
     assert names - {None} == files
     for name in files:
-        assert read_corrections(ROOT / CORRECTIONS_DIR / f"{name}.yaml")
+        assert read_corrections(ROOT / CORRECTIONS / f"{name}.yaml")
 
 
 @pytest.mark.slow
@@ -256,8 +256,8 @@ def test_curators_word_reaches_the_sidecars(tmp_path: Path) -> None:
         replace("How many pages has Ice?", more, database="books"),
         entry("Of another database", database="trains"),
     ]
-    (tmp_path / CORRECTIONS_DIR).mkdir(parents=True)
-    (tmp_path / CORRECTIONS_DIR / "tried.yaml").write_text(yaml.safe_dump(entries))
+    (tmp_path / CORRECTIONS).mkdir(parents=True)
+    (tmp_path / CORRECTIONS / "tried.yaml").write_text(yaml.safe_dump(entries))
     stages = STAGES[: STAGES.index("select_questions") + 1]
     assert "; 2 corrected (exclude 1, replace 1)\n" in run_stages(tmp_path, *stages)
 

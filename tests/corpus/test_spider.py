@@ -14,17 +14,18 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import hash_question
-from answerkey.corpus.corpora import CORRECTIONS_DIR, parse_corpora
+from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import Loaded, load_corpora, read_corrections
-from answerkey.risk.verdicts import RIGHT, VERDICTS, WRONG, Key, Verdict, read_verdict_file
+from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, read_verdict_file
 from answerkey.sections.corpora import Download
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 
 pytestmark = pytest.mark.slow
-CORRECTIONS_FILE, VERDICT_FILE = CORRECTIONS_DIR / "spider.yaml", VERDICTS / "spider.jsonl"
+CORRECTIONS_FILE, VERDICT_FILE = CORRECTIONS / "spider.yaml", VERDICTS / "spider.jsonl"
 SPIDER = Path(os.environ.get("SPIDER_ROOT", "nowhere"))
 HUB = SPIDER.with_name("spider-hf")  # as the repository of the hub is laid out
 LEAST = 25  # characters: a shorter text of Spider may stand in anybody's words

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from answerkey.corpus.corpora import CORRECTIONS_DIR
+from answerkey.base.paths import CORRECTIONS
 from tests.shared.project_world import HARBOUR, World
 
 COUNT = "SELECT count(*) FROM ship"
@@ -52,10 +52,10 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     path = tmp_path / "corpus/train_spider.json"
     alone = {"db_id": "library", "question": "Which books?", "query": "SELECT title FROM book"}
     path.write_text(json.dumps([*json.loads(path.read_text()), alone]))
-    (tmp_path / CORRECTIONS_DIR).mkdir(parents=True)
+    (tmp_path / CORRECTIONS).mkdir(parents=True)
     text, sql = TRAIN[2]
     decision = {"action": "exclude", "reason": "Wrong."}
-    (tmp_path / CORRECTIONS_DIR / "tried.yaml").write_text(
+    (tmp_path / CORRECTIONS / "tried.yaml").write_text(
         yaml.safe_dump([{"database": "harbour", "question": text, "gold_sql": sql} | decision])
     )
     world.change("corpora.local.corrections", "tried")
@@ -190,6 +190,24 @@ def test_risk_and_verdicts_reach_the_product(
     risky.run_from("compare_questions")
     assert read_risks(risky, "excluded")["0"] == found["1"]
     assert "1 void verdict" in capsys.readouterr().err
+
+
+def test_verdicts_go_with_the_list_of_corrections_of_their_name(
+    risky: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_verdict(risky, "wrong")
+    lists = risky.folder / "data/corrections"
+    lists.mkdir(parents=True, exist_ok=True)
+    (lists / "kim.yaml").write_text("[]\n")
+    risky.run_to("compare_questions")
+    flags = {r["question_id"]: r["flags"] for r in risky.lines("data/interim/joined.jsonl")}
+    assert "judged_wrong" not in [each["code"] for each in flags["harbour_train_000"]]
+    said = capsys.readouterr().err
+    assert "compare_questions: verdicts of lists of corrections that no corpus takes: kim\n" in said
+    risky.change("corpora.local.corrections", "kim")
+    risky.run_to("compare_questions")
+    flags = {r["question_id"]: r["flags"] for r in risky.lines("data/interim/joined.jsonl")}
+    assert "judged_wrong" in [each["code"] for each in flags["harbour_train_000"]]
 
 
 @pytest.mark.slow
