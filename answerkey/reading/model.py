@@ -155,7 +155,8 @@ class Model:
             except _RefusedError:
                 raise
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-                self._tokens.spent += asked  # it may have worked on them
+                if not isinstance(error, aiohttp.ClientConnectorError):
+                    self._tokens.spent += asked  # it may have worked on them
                 words = str(error) or f"no whole response in {self._server.timeout_s:g} seconds"
                 raise _RefusedError(words) from None
             estimate = asked + len(received) // _BYTES_OF_TOKEN

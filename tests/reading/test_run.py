@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -451,6 +452,18 @@ def test_address_that_is_none_is_told(
         main(["read", "--name", "tiny"])
     expected = f"OPENAI_BASE_URL is {address!r}, expected http://... or https://..."
     assert expected in capfd.readouterr().err
+
+
+def test_server_that_is_not_there_takes_no_tokens(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
+        assert main(["read", "--name", "tiny", "--attempts", "1"]) == 0
+    out, err = capfd.readouterr()
+    assert "0 readings, 0 tokens, 1 without a verdict" in out
+    assert "Cannot connect to host 127.0.0.1" in err
 
 
 def test_key_goes_to_the_server(read: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
