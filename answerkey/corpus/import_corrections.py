@@ -6,7 +6,7 @@
 The list is JSON, JSON Lines or CSV: questions with other SQL, question or evidence, or with a word
 whether their SQL is right. data/corrections/NAME.yaml gets what changes a question, and
 data/verdicts/NAME.jsonl what only judges it. A question on which two lists disagree is disputed:
-the log and the files say so. Name the file of corrections in params.yaml to use it.
+the log and the files say so. Name the list in `corpora.CORPUS.corrections` to use both.
 """
 
 from __future__ import annotations
