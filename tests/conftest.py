@@ -8,6 +8,7 @@ ANSWERKEY_REQUIRE_ALL is set, it fails instead.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -26,6 +27,10 @@ settings.register_profile("repeatable", deadline=None, derandomize=True, max_exa
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("repeatable")
 
+
+# A process takes one token of Ray for all its clusters, the one of the first.
+os.environ.setdefault("RAY_AUTH_MODE", "token")
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex())
 
 SLOW_TEST_S = 3600  # the limit of a slow test; that of the others stands in pyproject.toml
 

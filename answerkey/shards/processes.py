@@ -202,10 +202,9 @@ def _end_with_parent() -> None:
 
 _TASKS_AHEAD = 4  # for each CPU: enough to keep it busy, few enough to stay small in memory
 _PACKAGE = Path(__file__).resolve().parents[1]
-_RAY_VARIABLES = {
+_SILENCE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # unset, it makes Ray warn
-    "RAY_gcs_server_port_wait_time_s": "120",  # 20 are too few where other work runs
 }
 
 
@@ -269,7 +268,7 @@ def check_versions(expected: dict[str, str]) -> None:
 @contextlib.contextmanager
 def _connect(local_workers: int) -> Iterator[ModuleType]:
     """Ray in a cluster; when the block ends, what was under way in it ends too."""
-    for name, value in _RAY_VARIABLES.items():
+    for name, value in _SILENCE.items():
         os.environ.setdefault(name, value)
     try:
         import ray

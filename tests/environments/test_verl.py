@@ -4,8 +4,6 @@ Ray cluster of their own. The server of the model is scripted."""
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,8 +20,6 @@ from tests.shared.transcripts import read_blocks
 
 if find_spec("verl") is None:
     pytest.skip("verl has an environment of its own", allow_module_level=True)
-# Ray reads them when it is imported, as verl does.
-os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex()}
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
 
 NUMBERS = [0, 1, 2, 3, 4, 37]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.base.paths import CORRECTIONS
 from answerkey.base.records import hash_question, read_json, read_jsonl
-from answerkey.corpus.corpora import CORRECTIONS_DIR
 from answerkey.corpus.loading import read_corrections
 from answerkey.flags import FLAGS
 from answerkey.risk.verdicts import read_verdict_file
@@ -253,8 +253,8 @@ def test_repair_that_one_key_takes_is_the_gold_of_the_next_run(browser, doubtful
     path = visit.download("corrections", doubtful)
     visit.context.close()
     assert visit.complaints == []
-    (doubtful / CORRECTIONS_DIR).mkdir(parents=True, exist_ok=True)
-    path.rename(doubtful / CORRECTIONS_DIR / "local.yaml")
+    (doubtful / CORRECTIONS).mkdir(parents=True, exist_ok=True)
+    path.rename(doubtful / CORRECTIONS / "local.yaml")
     params = yaml.safe_load((doubtful / "params.yaml").read_text("utf-8"))
     params["corpora"]["local"]["corrections"] = "local"
     (doubtful / "params.yaml").write_text(yaml.safe_dump(params), "utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -63,11 +62,7 @@ def kill(processes: list[int]) -> None:
 @contextlib.contextmanager
 def start_cluster(*, cpus: int, mark: str) -> Iterator[dict[str, str]]:
     """The variables with which a process joins a new cluster; it ends with the block."""
-    variables = {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(),
-        "RAY_USAGE_STATS_ENABLED": "0",
-    }
+    variables = {"RAY_USAGE_STATS_ENABLED": "0"}
     options = ["--head", "--block", "--port=0", "--include-dashboard=false", f"--num-cpus={cpus}"]
     # Paths of sockets have to be short.
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
