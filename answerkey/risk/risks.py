@@ -197,7 +197,7 @@ class RiskTable:
     >>> spider = Counts(Count(1000, 100), unsigned, {Sign("cross_join"): Count(100, 80)})
     >>> table = RiskTable({"spider": spider})
     >>> table.estimate("spider", "easy", []).risk
-    0.0115
+    0.0102
     >>> table.estimate("spider", "easy", [Sign("cross_join")]).risk > 0.7
     True
     """
