@@ -34,6 +34,7 @@ from answerkey.report.repairs import (
     tell_times,
 )
 from answerkey.report.shown_sql import show_sql
+from answerkey.risk.verdicts import find_texts_before
 from answerkey.sqlite.clock import tell_clock
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import SchemaFile, Table
@@ -488,16 +489,14 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
     the page takes.
     """
     where = question.source
-    now = {"question_text": question.question_text, "gold_sql": question.gold_sql}
-    original = where.get("correction", {}).get("original", {})
-    before = {name: original.get(name, text) for name, text in now.items()}
-    every = (*now.values(), *before.values())
+    text_before, sql_before = find_texts_before(question)
+    every = (question.question_text, question.gold_sql, text_before, sql_before)
     if any(not text.strip() or len(text) > max_characters for text in every):
         return None
     texts = {
         "database": where.get("db_id", question.database_name),
-        "question": before["question_text"],
-        "sql": before["gold_sql"],
+        "question": text_before,
+        "sql": sql_before,
     }
     shown = {"database": row["database"], "question": row["question"], "sql": row["sql"]}
     return {name: text for name, text in texts.items() if text != shown[name]}

@@ -16,6 +16,7 @@ from answerkey.risk.verdicts import (
     Key,
     Verdict,
     choose_verdicts,
+    find_texts_before,
     list_keys,
     read_verdict_file,
 )
@@ -188,22 +189,17 @@ def _name_questions(questions: Iterable[Question]) -> Iterator[tuple[Key, Disagr
     """Each question by the keys that a verdict about it may have: of what its text and SQL were
     before a correction, and of what they are."""
     for question in questions:
-        now: dict[str, str] = {
-            "question_text": question.question_text,
-            "gold_sql": question.gold_sql,
-        }
-        correction = question.source.get("correction")
-        original = correction.get("original", {}) if correction is not None else {}
         keys, keys_before = list_keys(question)
-        for texts, named in ((now | original, keys_before), (now, keys)):
+        now = question.question_text, question.gold_sql
+        for (text, sql), named in ((find_texts_before(question), keys_before), (now, keys)):
             for key in named:
                 yield (
                     key,
                     {
                         "question_id": question.question_id,
                         "database_name": question.database_name,
-                        "question_text": texts["question_text"],
-                        "gold_sql": texts["gold_sql"],
+                        "question_text": text,
+                        "gold_sql": sql,
                         "readers": [],
                     },
                 )

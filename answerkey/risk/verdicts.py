@@ -169,6 +169,16 @@ def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:
     return {verdict.key: verdict for verdict in ranked}
 
 
+def find_texts_before(question: Question) -> tuple[str, str]:
+    """The text and the gold SQL of a question before a correction; those of today without one."""
+    correction = question.source.get("correction")
+    original = correction.get("original", {}) if correction is not None else {}
+    return (
+        original.get("question_text", question.question_text),
+        original.get("gold_sql", question.gold_sql),
+    )
+
+
 def list_keys(question: Question) -> tuple[list[Key], list[Key]]:
     """The keys that a verdict about a question may have: about its text and SQL, and about what
     these were before a correction.
@@ -177,11 +187,6 @@ def list_keys(question: Question) -> tuple[list[Key], list[Key]]:
     """
     here = question.database_name
     databases = dict.fromkeys((here, question.source.get("db_id", here)))
-    correction = question.source.get("correction")
-    original = correction.get("original", {}) if correction is not None else {}
     sha256 = hash_question(question.question_text, question.gold_sql)
-    sha256_before = hash_question(
-        original.get("question_text", question.question_text),
-        original.get("gold_sql", question.gold_sql),
-    )
+    sha256_before = hash_question(*find_texts_before(question))
     return [(name, sha256) for name in databases], [(name, sha256_before) for name in databases]
