@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Heights are in sixteenths of the size of text, places along the picture in hundredths of it.
 _ALL = 200  # of all questions
-_LINE = 27  # of an end with its text, at least
+_LINE = 36  # of an end with its text, at least
 _THINNEST = 1.5
 _GAP = 3
 _BAR, _USABLE, _BEND = 3, 45, 75
@@ -32,7 +32,7 @@ class End(TypedDict):
     """Where questions end: in a split, or left out for a reason.
 
     kind: kept, spare (usable and not selected) or lost.
-    link: to these questions in the table; text: more words, for where there is room.
+    link: to these questions in the table; text: the name in words, if it is a code.
     """
 
     kind: str
@@ -97,7 +97,7 @@ def _list_ways(counts: Counts) -> Iterator[tuple[str, str, str, str, int]]:
             yield "kept", _KEPT[split], "", f"#outcome=selected&split={split}", count
     reasons = {code: count for code, count in counts["excluded"].items() if count}
     if count := reasons.pop(Reason.NOT_SELECTED, 0):
-        text = "usable, and more than the targets take"
+        text = "Usable, and more than the targets take."
         yield "spare", Reason.NOT_SELECTED, text, f"#code={Reason.NOT_SELECTED}", count
     ranked = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
     most = _MAX_REASONS if len(ranked) <= _MAX_REASONS else _MAX_REASONS - 1

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
-SCRIPTS_OF_WRONG = ("filters.js", "wrong.js")
+SCRIPTS_OF_WRONG = ("elements.js", "sql.js", "filters.js", "wrong.js")
 SCRIPTS = (
-    *("rows.js", "filters.js", "suites.js", "repairs.js", "verdicts.js"),
+    *("elements.js", "sql.js", "rows.js", "filters.js", "suites.js", "repairs.js", "verdicts.js"),
     *("report.js", "decisions.js", "review.js"),
 )
 

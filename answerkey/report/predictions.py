@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS
-from answerkey.report.shown_sql import show_sql
 
 if TYPE_CHECKING:
     from answerkey.evaluation.scoring import Score
@@ -55,9 +54,9 @@ class Wrong(TypedDict):
     reason: str
     detail: str
     values: dict[str, str]
-    gold: list[str]
+    gold: str
     gold_rows: list[ShownRows]
-    predicted: list[str]
+    predicted: str
     predicted_rows: list[ShownRows]
 
 
@@ -93,9 +92,9 @@ def show_wrong(result: Result, score: Score, *, most_rows: int) -> Wrong:
         "reason": score.reason or "",
         "detail": f"{_cut(score.detail)}{where}",
         "values": {key: value for key, value in values.items() if value is not None},
-        "gold": show_sql(_cut(question.gold_sql or "no SQL")),
+        "gold": _cut(question.gold_sql or "no SQL"),
         "gold_rows": gold_rows,
-        "predicted": show_sql(_cut(score.sql or "no SQL")),
+        "predicted": _cut(score.sql or "no SQL"),
         "predicted_rows": predicted_rows,
     }
 

@@ -33,7 +33,6 @@ from answerkey.report.repairs import (
     tell_difference,
     tell_times,
 )
-from answerkey.report.shown_sql import show_sql
 from answerkey.risk.verdicts import find_texts_before
 from answerkey.sqlite.clock import tell_clock
 from answerkey.sqlite.guard import GuardedDatabase
@@ -75,9 +74,9 @@ class ShownRows(ShownAnswer):
 
 
 class OtherQuery(TypedDict):
-    """Another right query, as pieces that are coloured, and its answer."""
+    """Another right query, and its answer."""
 
-    shown: list[str]
+    sql: str
     answer: ShownAnswer
 
 
@@ -85,7 +84,6 @@ class Agreed(TypedDict):
     """The query on whose answer models agree, and how many of them do."""
 
     sql: str
-    shown: list[str]
     models: str
 
 
@@ -99,7 +97,7 @@ class Beside(TypedDict):
     """
 
     doubts: list[str]
-    shown: list[str]
+    sql: str
     difference: str
     title: str
     rows: list[ShownRows]
@@ -111,7 +109,6 @@ class ShownRepair(Beside):
     answers: whether it answers as gold does.
     """
 
-    sql: str
     answers: str
 
 
@@ -123,7 +120,6 @@ class ShownVerdict(TypedDict):
     source: str
     date: str
     sql: str | None
-    shown: list[str]
     answers: str | None
     kind: str | None
     readings: list[str]
@@ -136,14 +132,14 @@ class ShownTable(TableSummary):
 
 
 class ShownCorrection(TypedDict):
-    """What a correction did, why and by whom; text and shown: the question and its query before, if
+    """What a correction did, why and by whom; text and sql: the question and its query before, if
     it replaced them."""
 
     action: str
     reason: str
     source: str
     text: str | None
-    shown: list[str] | None
+    sql: str | None
 
 
 class ShownSuite(TypedDict):
@@ -162,7 +158,6 @@ class Row(TypedDict):
     question: the text, its evidence and its clock; text: the text alone, if it has one of these.
     reason: why it is left out; None if it is selected.
     findings: codes, each with the names and texts of its evidence.
-    shown: gold SQL as pieces that are coloured.
     names: those of the columns of the answer.
     latent: a reading that answers otherwise on a database of the test suite alone.
     verdict: the one that holds.
@@ -182,7 +177,6 @@ class Row(TypedDict):
     sql_risk: float | None
     findings: list[tuple[str, list[list[str]]]]
     sql: str
-    shown: list[str]
     names: list[str]
     answer: ShownAnswer | None
     others: list[OtherQuery]
@@ -275,12 +269,11 @@ def make_page_row(
         "sql_risk": record.get("sql_risk"),
         "findings": findings,
         "sql": cut_text(question.gold_sql, most),
-        "shown": show_sql(cut_text(question.gold_sql, most)),
         "names": (question.answer_columns or []) if answer else [],
         "answer": answer,
         "others": [
             {
-                "shown": show_sql(cut_text(other["sql"], most)),
+                "sql": cut_text(other["sql"], most),
                 "answer": show_answer(other["answer"], max_characters=most),
             }
             for other in question.other_answers or ()
@@ -416,7 +409,6 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
                 "doubts": find_doubts(repair["rule"], record["flags"]),
                 "sql": repair["sql"],
                 "answers": repair["answers"],
-                "shown": show_sql(repair["sql"]),
                 "difference": tell_difference(repair),
                 **_show_sides(
                     repair.get("difference"),
@@ -464,7 +456,7 @@ def _find_latent(record: Record, *, most: int) -> Beside | None:
     how = [describe_difference(difference)] if difference else []
     return {
         "doubts": [evidence["reading"]],
-        "shown": show_sql(evidence["sql"]),
+        "sql": evidence["sql"],
         "difference": " ".join(
             [f"On a database of the test suite it {does}, and here it does not.", *how]
         ),
@@ -478,7 +470,7 @@ def _find_agreed(record: Record, *, most: int) -> Agreed | None:
     if "sql" not in agreement or len(agreement["sql"]) > most:
         return None
     models = f"{agreement['models']} of {agreement['of']} models"
-    return {"sql": agreement["sql"], "shown": show_sql(agreement["sql"]), "models": models}
+    return {"sql": agreement["sql"], "models": models}
 
 
 def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> dict[str, str] | None:
@@ -518,7 +510,6 @@ def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:
                 "source": evidence["source"],
                 "date": evidence["date"],
                 "sql": sql,
-                "shown": show_sql(sql) if sql else [],
                 "answers": evidence.get("answers"),
                 "kind": evidence.get("kind"),
                 "readings": evidence.get("readings", []),
@@ -537,7 +528,7 @@ def _show_correction(source: Source, *, most: int) -> ShownCorrection | None:
         "reason": cut_text(note["reason"], most),
         "source": " ".join(filter(None, (note.get("source"), note.get("date"), note["link"]))),
         "text": text and cut_text(text, most),
-        "shown": show_sql(cut_text(sql, most)) if sql else None,
+        "sql": cut_text(sql, most) if sql else None,
     }
 
 

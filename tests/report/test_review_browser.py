@@ -136,6 +136,22 @@ def test_decisions_are_kept_and_undone(review):
     assert "Decided" not in review.shown, "nothing else was decided since the reload"
 
 
+def test_what_is_decided_is_downloaded_from_the_page(review, tmp_path):
+    start = review.page.locator("#start-review")
+    files = review.page.locator("#review .review-files")
+    review.press("q")
+    assert start.inner_text().startswith("Start the review of ")
+    assert not files.is_visible(), "nothing is decided"
+    review.open()
+    review.press("k", "q")
+    assert re.fullmatch(r"Go on: 1 of \d+ questions decided", start.inner_text())
+    review.page.reload()
+    review.requests.pop()
+    assert start.inner_text().startswith("Go on: 1 of ")
+    (verdict,) = read_verdict_file(review.download("verdicts", tmp_path, place="#review"))
+    assert verdict.verdict == "right"
+
+
 def test_one_key_takes_the_query_on_which_models_agree(review, tmp_path):
     take = review.page.locator(".review-keys button", has_text="take the models' SQL")
     assert take.is_disabled()
@@ -202,7 +218,7 @@ def test_review_is_of_the_questions_that_the_filters_leave(review):
     assert review.list_files() == ["verdicts.jsonl (2)"], "those of other questions stay"
     review.press("q")
     review.page.go_back()
-    review.page.get_by_role("button", name="Start the review of 14 questions").click()
+    review.page.get_by_role("button", name="Go on: 2 of 14 questions decided").click()
     assert review.status.startswith("2 of 14 ")
     review.press("q")
     review.page.get_by_label("Search in questions").fill("nowhere")
@@ -388,7 +404,7 @@ def test_verdicts_of_a_file_are_seen_and_accepted_by_a_key(review, tmp_path):
     review.page.get_by_label("Verdict", exact=True).select_option("they differ")
     review.page.get_by_role("button", name="Start the review of 1 question").click()
     assert "Verdict: wrong\n\nThe year is not asked." in review.shown
-    assert "What is asked\nSELECT name FROM ship <b>" in review.shown
+    assert "What is asked\nSELECT name\nFROM ship <b>" in review.shown
     assert "of the readings wrong, right, wrong" in review.shown
     assert "It answers otherwise than gold." in review.shown
     assert review.page.locator(".review-keys button", has_text="accept the second").is_disabled()

@@ -76,7 +76,7 @@ class Review(Visit):
         self.open()
 
     def open(self) -> None:
-        self.page.get_by_role("button", name="Start the review").click()
+        self.page.locator("#start-review").click()
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -102,12 +102,13 @@ class Review(Visit):
         return self.page.locator(".review-status").inner_text()
 
     def list_files(self) -> list[str]:
-        return self.page.locator(".review-files button").all_inner_texts()
+        return self.page.locator("#review-dialog .review-files button").all_inner_texts()
 
-    def download(self, name: str, folder: Path) -> Path:
-        """A file that the review writes."""
+    def download(self, name: str, folder: Path, *, place: str = "#review-dialog") -> Path:
+        """A file that the review writes, from the review or from the page."""
         with self.page.expect_download() as found:
-            self.page.locator(".review-files").get_by_role("button", name=name).click()
+            files = self.page.locator(f"{place} .review-files")
+            files.get_by_role("button", name=name).click()
         path = folder / found.value.suggested_filename
         found.value.save_as(path)
         return path

@@ -28,7 +28,6 @@ from answerkey.report.questions import (
     make_payload,
     pick_examples,
     show_answer,
-    show_sql,
     show_suite,
 )
 from answerkey.sqlite.schema import SchemaFile
@@ -64,57 +63,6 @@ def test_script_ends_only_where_its_element_does_and_holds_a_licence():
     assert licence in script
 
 
-# --- SQL
-
-
-@pytest.mark.parametrize(
-    ("sql", "shown"),
-    [
-        ("SELECT a, 'from b' FROM t", "SELECT a, 'from b'\nFROM t"),
-        ("SELECT a FROM t LEFT OUTER JOIN u", "SELECT a\nFROM t\nLEFT OUTER JOIN u"),
-        (
-            "SELECT a FROM t WHERE b = (SELECT max(b) FROM u) ORDER BY a",
-            "SELECT a\nFROM t\nWHERE b = (\n  SELECT max(b)\n  FROM u\n)\nORDER BY a",
-        ),
-        (
-            "SELECT a FROM t WHERE b = 1 AND (c OR d) OR e BETWEEN 1 AND (2) AND f",
-            "SELECT a\nFROM t\nWHERE b = 1\n  AND (c OR d)\n  OR e BETWEEN 1 AND (2)\n  AND f",
-        ),
-        (
-            "SELECT CASE WHEN a AND b THEN 1 END FROM t JOIN u ON c AND d",
-            "SELECT CASE WHEN a AND b THEN 1 END\nFROM t\nJOIN u ON c\n  AND d",
-        ),
-        (
-            "SELECT a WHERE b IN (SELECT c WHERE d AND e)",
-            "SELECT a\nWHERE b IN (\n  SELECT c\n  WHERE d\n    AND e\n)",
-        ),
-        (
-            "SELECT a WHERE (b > (SELECT max(c) FROM u) AND d)",
-            "SELECT a\nWHERE (b > (\n    SELECT max(c)\n    FROM u\n  ) AND d)",
-        ),
-        ("SELECT substr(a FROM 2)", "SELECT substr(a FROM 2)"),
-        (
-            "SELECT a WHERE b = 'case' AND c = \"between\" AND d",
-            "SELECT a\nWHERE b = 'case'\n  AND c = \"between\"\n  AND d",
-        ),
-        ("SELECT a -- of b\nFROM t", "SELECT a -- of b\nFROM t"),
-        ("SELECT count ( * )", "SELECT count ( * )"),
-        ("SELECT ')", "SELECT ')"),
-        ("SELECT a) FROM t", "SELECT a)\nFROM t"),
-        ("", ""),
-    ],
-)
-def test_sql_has_a_line_for_each_clause_and_differs_in_white_space_alone(sql, shown):
-    assert "".join(piece[1:] for piece in show_sql(sql)) == shown
-    assert "".join(shown.split()) == "".join(sql.split())
-
-
-def test_keywords_text_and_numbers_of_sql_are_told_apart():
-    kinds = {piece[1:]: piece[0] for piece in show_sql("SELECT 'from', 4.5 AS \"and\" FROM t")}
-    assert kinds.items() >= {"SELECT": "k", "'from'": "s", "4.5": "n", "AS": "k"}.items()
-    assert "k" not in (kinds.get("and"), kinds.get('"and"'))
-
-
 # --- answers and evidence
 
 
@@ -146,9 +94,7 @@ def test_row_holds_other_accepted_answers_and_what_models_agree_on():
     flags = [{"code": "models_agree_otherwise", "evidence": agreed}]
     record = {"flags": flags, "answer_risk": 0.5, "sql_risk": 0.7}
     row = show(record, other_answers=[{"sql": "SELECT 7", "answer": 7}])
-    assert row["others"] == [
-        {"shown": ["kSELECT", "  ", "n7"], "answer": {"rows": [[7]], "count": 1}}
-    ]
+    assert row["others"] == [{"sql": "SELECT 7", "answer": {"rows": [[7]], "count": 1}}]
     assert (row["agreed"]["sql"], row["agreed"]["models"]) == ("SELECT b", "11 of 20 models")
     assert (row["reason"], row["answer_risk"], row["sql_risk"]) == (None, 0.5, 0.7)
     long = {"code": "models_agree_otherwise", "evidence": agreed | {"sql": "SELECT " + "b" * 60}}
@@ -182,8 +128,7 @@ def test_row_holds_the_verdict_with_the_sql_that_is_asked():
     fault = {"sql": "SELECT name", "answers": "same", "kind": "column", "readings": ["wrong"]}
     flag = {"code": "judged_wrong_sql", "evidence": given | fault}
     row = show({"flags": [flag]})
-    shown = {"verdict": "wrong", "shown": ["kSELECT", "  name"]}
-    assert row["verdict"] == given | fault | shown
+    assert row["verdict"] == given | fault | {"verdict": "wrong"}
     assert row["findings"] == [("judged_wrong_sql", [])]
     flag["evidence"]["sql"] = "SELECT " + "b" * 60
     row = show({"flags": [flag]})
@@ -200,7 +145,7 @@ def test_row_holds_what_a_correction_replaced():
     row = show({}, source=source)
     assert row["correction"] == {
         **{"action": "replace", "reason": "x", "source": "person:kim 2026-03-01"},
-        **{"text": None, "shown": ["kSELECT", "  ", "n1"]},
+        **{"text": None, "sql": "SELECT 1"},
     }
     assert row["source"] == "corpus fleet; file dev.json; index 7"
     assert row["as_in_corpus"] is not None, "it may be reviewed, though it had no evidence"
@@ -227,10 +172,7 @@ def test_reading_that_differs_on_other_rows_stands_beside_gold_and_not_among_evi
     flags = [{"code": "latent_ambiguity", "evidence": latent}]
     row = show({"flags": flags})
     assert row["findings"] == [("latent_ambiguity", [])]
-    assert (row["latent"]["doubts"], row["latent"]["shown"]) == (
-        ["any_case"],
-        ["kSELECT", "  name"],
-    )
+    assert (row["latent"]["doubts"], row["latent"]["sql"]) == (["any_case"], "SELECT name")
     assert [side["times"] for side in row["latent"]["rows"]] == [["2 in gold, 1 in the other"], []]
     assert row["latent"]["difference"].endswith("gold has 2 rows, the other 1.")
     latent |= {"reading_rows": None, "difference": None}
@@ -418,7 +360,7 @@ def test_levels_stand_in_their_order_and_not_by_count():
 
 
 def test_codes_come_most_first_and_only_with_a_count():
-    row = {"id": "a", "question": "?", "shown": [], "findings": [["blob", [["x", "1"]]]]}
+    row = {"id": "a", "question": "?", "sql": "", "findings": [["blob", [["x", "1"]]]]}
     codes = list_codes(
         "reason", {"not_finite": 0, "blob": 2, "sql_error": 5}, {"blob": [row], "sql_error": []}
     )
@@ -545,7 +487,7 @@ def test_long_answer_is_cut_in_the_page(page):
 def test_page_tells_the_numbers_and_every_reason(page):
     assert "Of 14 questions over 2 databases, 9 are in the dataset" in page.text
     for code in REASONS:
-        assert f"{code} 1 {EXPLANATIONS[code]}" in page.text
+        assert f"1 {EXPLANATIONS[code]} {code}" in page.text
     assert "This table holds" not in page.text
 
 

@@ -24,21 +24,21 @@ function showDoubt(repair) {
 const isFlagged = (row, { doubts }) => doubts.some((code) => codesOf(row).includes(code));
 
 // One of the two queries, and its rows that tell it from the other, if the answers differ.
-function showSide(heading, shown, title, rows) {
-  const side = make("div", {}, make("h3", {}, heading), showSql(shown));
+function showSide(heading, sql, other, title, rows) {
+  const side = make("div", {}, make("h3", {}, heading), showSql(sql, other));
   if (rows !== undefined) {
     side.append(make("h3", {}, title), ...showAnswer(rows, [], `${heading}: ${title}`, rows.times));
   }
   return side;
 }
 
-function showPair(row, { shown, title, rows, doubts }) {
+function showPair(row, { sql, title, rows, doubts }) {
   const heading = isFlagged(row, { doubts }) ? "Repaired SQL" : "SQL of the reading";
   return make(
     "div",
     { className: "pair" },
-    showSide("Gold SQL", row.shown, title, rows[0]),
-    showSide(heading, shown, title, rows[1]),
+    showSide("Gold SQL", row.sql, sql, title, rows[0]),
+    showSide(heading, sql, row.sql, title, rows[1]),
   );
 }
 
@@ -57,7 +57,7 @@ function showGroup(row, [first, ...alike]) {
   const shown = [showDoubt(first), showPair(row, first)];
   if (alike.length === 0) return shown;
   const words = tellCount(alike.length, "more repair", "more repairs");
-  const content = alike.flatMap((repair) => [showDoubt({ ...repair, difference: "" }), showSql(repair.shown)]);
+  const content = alike.flatMap((repair) => [showDoubt({ ...repair, difference: "" }), showSql(repair.sql, row.sql)]);
   return [...shown, fold(`${words} with the same answer`, ...content)];
 }
 

@@ -59,22 +59,12 @@ function showAnswer(answer, names = [], label = "Gold answer", times = []) {
   return [box, make("p", {}, `The first ${lines.length} of ${all} rows.`)];
 }
 
-const KINDS = ["k", "s", "n"]; // keywords, text and numbers, by the first letter of a piece
-
-function showSql(pieces) {
-  const shown = pieces.map((piece) => {
-    const text = piece.slice(1);
-    return KINDS.includes(piece[0]) ? make("span", { className: `sql-${piece[0]}` }, text) : text;
-  });
-  return make("pre", {}, make("code", {}, ...shown));
-}
-
 const showPart = (title, ...content) => make("div", { className: "part" }, make("h3", {}, title), ...content);
 
 // Other queries that are right, too, and what they return.
 const showOthers = (row) =>
-  row.others.map(({ shown, answer }) =>
-    showPart("Another accepted answer", showSql(shown), ...showAnswer(answer)),
+  row.others.map(({ sql, answer }) =>
+    showPart("Another accepted answer", showSql(sql, row.sql), ...showAnswer(answer)),
   );
 
 function showFinding([code, evidence]) {
@@ -99,15 +89,15 @@ function showFacts(row) {
 }
 
 // What a correction did, why and by whom, and the query that the corpus has.
-function showCorrection({ correction, shown }) {
+function showCorrection({ correction, sql }) {
   if (correction === null) return [];
   const words = correction.action === "replace" ? "Corrected" : "Excluded by a correction";
   const box = make("div", { className: "verdict" }, make("h3", {}, words), make("p", {}, correction.reason));
   if (correction.source) box.append(make("p", { className: "facts" }, correction.source));
   if (correction.text !== null) box.append(showPart("Question in the corpus", make("p", {}, correction.text)));
-  if (correction.shown !== null) {
-    const before = make("div", {}, make("h3", {}, "SQL in the corpus"), showSql(correction.shown));
-    const now = make("div", {}, make("h3", {}, "Gold SQL, as corrected"), showSql(shown));
+  if (correction.sql !== null) {
+    const before = make("div", {}, make("h3", {}, "SQL in the corpus"), showSql(correction.sql, sql));
+    const now = make("div", {}, make("h3", {}, "Gold SQL, as corrected"), showSql(sql, correction.sql));
     box.append(make("div", { className: "pair" }, before, now));
   }
   return [box];
@@ -126,9 +116,9 @@ function showCard(row, ...more) {
   box.append(...corrected, ...showVerdicts(row));
   // What somebody has said of a question goes before what rules say of it.
   const isJudged = corrected.length + verdicts.length > 0;
-  const isShown = row.correction?.shown || verdicts.some(({ sql }) => sql !== null);
+  const isShown = row.correction?.sql || verdicts.some(({ sql }) => sql !== null);
   if (!isShown && (isJudged || row.repairs.length === 0)) {
-    box.append(make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.shown)), ...parts.splice(0)));
+    box.append(make("div", { className: "pair" }, showPart("Gold SQL", showSql(row.sql)), ...parts.splice(0)));
   }
   if (isJudged && row.repairs.length) {
     box.append(fold(tellCount(row.repairs.length, "query by a rule", "queries by rules"), ...showDoubts(row)));
@@ -144,6 +134,8 @@ function showCard(row, ...more) {
   box.append(showFacts(row));
   return box;
 }
+
+showWrittenSql(document);
 
 // --- the table
 

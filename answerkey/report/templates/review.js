@@ -95,14 +95,14 @@ function showDecision(row) {
   const box = make("div", { className: "decided" });
   box.append(make("p", {}, make("strong", {}, `Decided: ${decision.kind}. `), decision.reason));
   for (const text of [...Object.values(decision.replacement ?? {}), decision.reading].filter(Boolean)) {
-    box.append(make("pre", {}, make("code", {}, text)));
+    box.append(text === decision.replacement?.question_text ? make("p", {}, text) : showSql(text, row.sql));
   }
   return [box];
 }
 
 function showModels(row) {
   const agreed = agreedOf(row);
-  return agreed === null ? [] : [showPart(`SQL on which ${agreed.models} agree`, showSql(agreed.shown))];
+  return agreed === null ? [] : [showPart(`SQL on which ${agreed.models} agree`, showSql(agreed.sql, row.sql))];
 }
 
 function show(to) {
@@ -126,13 +126,19 @@ function show(to) {
   tellProgress();
 }
 
-function tellProgress() {
+// A button for each file that the decisions make.
+function showFiles(box) {
   const buttons = listFiles().map((file) => {
     const button = make("button", { type: "button" }, `${file.name} (${file.count})`);
     button.addEventListener("click", () => download(file));
     return button;
   });
-  part("files").replaceChildren(...buttons);
+  box.replaceChildren(...buttons);
+  return buttons.length;
+}
+
+function tellProgress() {
+  showFiles(part("files"));
   const count = queue.filter((row) => decisionOf(row) !== null).length;
   const of = `${count.toLocaleString("en")} of ${queue.length.toLocaleString("en")} decided`;
   part("status").textContent = isStored
@@ -201,7 +207,7 @@ function ask(kind, name, proposal) {
   const [label, find] = FIELDS[name] ?? [];
   const value = make("textarea", { spellcheck: false, required: true });
   const reason = make("input", { type: "text", required: true });
-  let own, laidOut;
+  let own, proposed;
   reason.value = proposal?.reason ?? before?.reason ?? "";
   if (kind === DROP && before === null && row.findings.length) {
     reason.value = payload.meanings[row.findings[0][0]];
@@ -209,12 +215,10 @@ function ask(kind, name, proposal) {
   const fields = [make("label", {}, "Reason", reason)];
   if (kind !== DROP) {
     own = proposal?.sql ?? before?.reading ?? before?.replacement?.[name] ?? find(row);
-    const { shown } = proposal ?? row;
-    const isShown = name !== "question_text" && own === (proposal ?? row).sql;
-    value.value = isShown ? shown.map((piece) => piece.slice(1)).join("") : own;
+    value.value = name === "question_text" ? own : laidOut(own);
     value.rows = Math.min(14, value.value.split("\n").length + 1);
     if (name !== "question_text") value.className = "sql";
-    laidOut = value.value.trim();
+    proposed = value.value.trim();
     fields.unshift(make("label", {}, label, value));
   }
   const save = make("button", { type: "submit" }, "Save (Enter in the reason)");
@@ -226,7 +230,7 @@ function ask(kind, name, proposal) {
     event.preventDefault();
     const corpus = { gold_sql: "sql", question_text: "question" }[name];
     const written = value.value.trim();
-    const text = written === laidOut ? own.trim() : written;
+    const text = written === proposed ? own.trim() : written;
     const isSame = [find?.(row), row.as_in_corpus[corpus]].includes(text);
     value.setCustomValidity(kind !== DROP && isSame ? "It is this already: change it." : "");
     reason.setCustomValidity(reason.value.trim() ? "" : "Say what is wrong.");
@@ -284,6 +288,7 @@ addEventListener("storage", ({ key }) => {
   if (key !== STORE) return;
   Object.assign(store, readStore()); // another tab has decided
   tellProgress();
+  tellDecided();
 });
 
 const reviewer = document.getElementById("reviewer");
@@ -296,6 +301,7 @@ reviewer.addEventListener("input", () => {
 
 part("out").open = isWide;
 const start = document.getElementById("start-review");
+const filesOfPage = document.querySelector("#review > .review-files");
 start.hidden = reviewable.length === 0;
 
 // The order is that of `reviewable`, whatever the table is sorted by.
@@ -305,13 +311,23 @@ function listQueue() {
 }
 
 function tellStart() {
-  const { length } = listQueue();
+  const queued = listQueue();
+  const { length } = queued;
   start.disabled = length === 0;
-  const words = length === 1 ? "1 question" : `${length.toLocaleString("en")} questions`;
-  start.textContent = `Start the review of ${words}`;
+  const words = tellCount(length, "question", "questions");
+  const decided = queued.filter((row) => decisionOf(row) !== null).length;
+  start.textContent = decided === 0 ? `Start the review of ${words}` : `Go on: ${decided.toLocaleString("en")} of ${words} decided`;
+}
+
+// What was decided before may be downloaded without another look at it.
+function tellDecided() {
+  tellStart();
+  filesOfPage.hidden = showFiles(filesOfPage) === 0;
+  if (!filesOfPage.hidden) filesOfPage.prepend("Download what is decided: ");
 }
 table.on("draw", tellStart);
-tellStart();
+dialog.addEventListener("close", tellDecided);
+tellDecided();
 
 start.addEventListener("click", () => {
   queue = listQueue();

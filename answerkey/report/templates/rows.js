@@ -1,17 +1,10 @@
-// What every script of the page uses: the questions, and elements with text. Text is only ever set as
-// text: nothing here parses HTML.
+// What every script of the page uses: the questions.
 const payload = JSON.parse(document.getElementById("payload").textContent);
 const rows = payload.rows.map((values) =>
   Object.fromEntries(payload.columns.map((name, index) => [name, values[index]])),
 );
 // Those of the dataset first: one sees what came of the run, and not what it left.
 rows.sort((a, b) => (a.reason !== null) - (b.reason !== null));
-
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
 
 const tellCount = (count, one, many) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 const escapeText = (text) =>

@@ -4,7 +4,7 @@ const percent = (share) => `${Math.round(1000 * share) / 10} %`;
 
 function showNeighbor([operator, sql]) {
   const heading = make("p", { className: "finding" }, make("code", {}, operator), " is alive");
-  return [heading, make("pre", {}, make("code", {}, sql))];
+  return [heading, showSql(sql)];
 }
 
 function showSuite({ scores, killed, databases, alive }) {

@@ -46,7 +46,7 @@ function showVerdicts(row) {
   return verdicts.map((verdict) => showVerdict(row, verdict, verdict === first));
 }
 
-function showVerdict(row, { verdict, reason, source, date, sql, shown, answers, kind, readings }, isFirst) {
+function showVerdict(row, { verdict, reason, source, date, sql, answers, kind, readings }, isFirst) {
   const read = readings.length > 1 ? `, of the readings ${readings.join(", ")}` : "";
   const box = make("div", { className: "verdict" });
   const words = [`${source}, ${date}${read}`, kind, ANSWERS[answers]].filter(Boolean);
@@ -54,8 +54,8 @@ function showVerdict(row, { verdict, reason, source, date, sql, shown, answers, 
   if (reason) box.append(make("p", {}, reason));
   box.append(make("p", { className: "facts" }, words.join(" \u00b7 ")));
   if (sql === null) return box;
-  const gold = isFirst ? [make("div", {}, make("h3", {}, "Gold SQL"), showSql(row.shown))] : [];
-  const other = make("div", {}, make("h3", {}, SQL_OF_VERDICTS[verdict]), showSql(shown));
+  const gold = isFirst ? [make("div", {}, make("h3", {}, "Gold SQL"), showSql(row.sql, sql))] : [];
+  const other = make("div", {}, make("h3", {}, SQL_OF_VERDICTS[verdict]), showSql(sql, row.sql));
   box.append(make("div", { className: "pair" }, ...gold, other));
   return box;
 }
@@ -101,9 +101,8 @@ function readVerdict(line, number) {
   const { answers = null, kind = null, sha256 } = found;
   const readings = found.readings ?? [];
   const of = sha256 === undefined ? [found.question_text, found.gold_sql] : [sha256];
-  const shown = sql === null ? [] : [` ${sql}`];
-  const told = { verdict, reason, source, date, sql, shown, answers, kind, readings };
-  return [JSON.stringify([found.database_name, ...of]), told];
+  const read = { verdict, reason, source, date, sql, answers, kind, readings };
+  return [JSON.stringify([found.database_name, ...of]), read];
 }
 
 async function loadVerdicts(file) {

@@ -2,6 +2,7 @@
 const form = document.querySelector(".filters");
 const search = document.getElementById("search");
 const selects = [...form.querySelectorAll("select")];
+showWrittenSql(document);
 const cards = [...document.querySelectorAll(".wrong")].map((card) => [card, card.textContent.toLowerCase()]);
 const status = document.getElementById("found");
 
