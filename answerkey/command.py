@@ -355,6 +355,15 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
         "--dialect", help="of gold SQL, such as postgres (default: that of the database)"
     )
     verb.add_argument(
+        "--types",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="TABLE.COLUMN=TYPE",
+        help="of columns of CSV and TSV: TEXT, INTEGER, REAL, BOOLEAN, DATE, TIME or DATETIME, such"
+        " as bills.code=TEXT or bills.due=DATE:%%d/%%m/%%Y (default: guessed from the values)",
+    )
+    verb.add_argument(
         "--now",
         metavar="DATE",
         help="what date('now'), CURRENT_DATE and the like mean, such as 2025-01-30",

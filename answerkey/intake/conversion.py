@@ -193,6 +193,7 @@ class ConvertedTable:
 
     columns: its names, its type there and the declared one, of each column.
     lost: what of its keys, values and names is not as it was.
+    guessed, remarks, warnings: how it was read, as `SourceTable` has it.
     kind: table, view, or a table with the rows of a view.
     """
 
@@ -203,6 +204,9 @@ class ConvertedTable:
     rows: int = 0
     keys: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
+    guessed: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 class Converter:
@@ -225,13 +229,20 @@ class Converter:
 
     def copy_table(self, table: SourceTable, *, kind: str = "table") -> ConvertedTable | None:
         """Take over a table, or the rows of a view, with its keys; without those that its rows
-        break, which SQLite may compare otherwise. One that its engine cannot read is left out."""
+        break, which SQLite may compare otherwise. One that its engine cannot read, or that has
+        more columns than SQLite takes, is left out."""
         key = (table.schema, table.name)
+        most = self._connection.getlimit(sqlite3.SQLITE_LIMIT_COLUMN)
+        if len(table.columns) > most:
+            words = f"it has {len(table.columns):,} columns, and a table of SQLite at most {most:,}"
+            self.engine.notes.append(f"{'.'.join(key)} is left out: {words}")
+            return None
         names = name_columns([column.name for column in table.columns])
         declared = [declare_type(column.type, self.engine.dialect) for column in table.columns]
         types = [column.type for column in table.columns]
         done = ConvertedTable(key, self.names[key], list(zip(names, types, declared, strict=True)))
-        done.kind = kind
+        done.kind, done.guessed = kind, table.guessed
+        done.remarks, done.warnings = table.remarks, table.warnings
         if done.name != table.name:
             done.lost.append(f"its name {table.schema}.{table.name}: a name stands once in SQLite")
         done.lost += [
@@ -249,6 +260,8 @@ class Converter:
         except EngineError as error:
             self.engine.notes.append(f"{'.'.join(key)} is left out: {error}")
             return None
+        if table.rows not in (None, done.rows):
+            raise RuntimeError(f"{'.'.join(key)}: {table.rows} rows there, and {done.rows} here")
         self.converted[key] = done
         return done
 

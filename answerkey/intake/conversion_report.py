@@ -18,6 +18,8 @@ from answerkey.sections.corpora import SOURCE_SPLITS
 
 REPORT = "conversion.md"
 _SHOWN = 3  # questions set aside that the terminal shows
+_SHOWN_TYPES = 12
+_TYPES = "`--types TABLE.COLUMN=TYPE` replaces a type that is a guess"
 
 
 @dataclass(slots=True)
@@ -64,6 +66,9 @@ def _describe(made: MadeDatabase) -> list[str]:
             keys = "; ".join(table.keys)
             lines.append(_escape(f"{table.name} ({table.kind})", table.rows, columns, keys))
         lines.append("")
+        read = [f"- {table.name}: {words}" for table in made.tables for words in _explain(table)]
+        if read:
+            lines += [f"How they were read, where {_TYPES}:", "", *read, ""]
         lost = [(table, words) for table in made.tables for words in table.lost]
         lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
         lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
@@ -75,6 +80,27 @@ def _describe(made: MadeDatabase) -> list[str]:
             for question, gold in made.differing:
                 lines.append(f"- {question.text}: {_say(gold)}")
                 lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
+    return lines
+
+
+def _explain(table: ConvertedTable) -> list[str]:
+    guessed = [f"types that are guesses: {', '.join(table.guessed)}"] if table.guessed else []
+    return [*table.remarks, *guessed, *table.warnings]
+
+
+def _tell_reading(tables: Iterable[ConvertedTable]) -> list[str]:
+    """The types that are guesses, and the first remarks on each table that somebody should see."""
+    guessed = [f"{table.name}.{words}" for table in tables for words in table.guessed]
+    lines = []
+    if guessed:
+        shown = ", ".join(guessed[:_SHOWN_TYPES])
+        more = f", and {len(guessed) - _SHOWN_TYPES} more" if len(guessed) > _SHOWN_TYPES else ""
+        lines.append(f"  types that are guesses: {shown}{more}; {_TYPES}")
+    for table in tables:
+        for words in table.warnings[:_SHOWN]:
+            lines.append(f"  {table.name}: {words}")
+        if len(table.warnings) > _SHOWN:
+            lines.append(f"  {table.name}: {len(table.warnings) - _SHOWN} more in {REPORT}")
     return lines
 
 
@@ -107,6 +133,7 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
         source = database.source
         lines.append(f"{source.name}: {source.kind} with {' and '.join(parts) or 'no table'}")
         lines += [f"  {note}" for note in database.notes]
+        lines += _tell_reading(database.tables)
         lost = sum(len(table.lost) for table in database.tables)
         if lost:
             lines.append(f"  {spell_count(lost, 'thing')} lost")

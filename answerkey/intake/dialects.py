@@ -6,6 +6,7 @@ where the engine of the dialect is at hand, the query is executed there, and her
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -260,8 +261,11 @@ def _read_time(value: Any) -> Any:
 
 
 def _show(rows: list[Row]) -> list[list[Value]]:
-    """The first rows, as JSON has them."""
-    return [
-        [f"{len(value)} bytes" if isinstance(value, bytes) else value for value in row]
-        for row in rows[:_SHOWN_ROWS]
-    ]
+    """The first rows, as JSON has them, which has no infinity."""
+    return [[_show_value(value) for value in row] for row in rows[:_SHOWN_ROWS]]
+
+
+def _show_value(value: Value) -> Value:
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

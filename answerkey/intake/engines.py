@@ -1,6 +1,6 @@
 """Databases of other engines: which tables they have, their rows, and the answers of queries.
 
-DuckDB runs in this process; it reads CSV and Parquet, too. Postgres and MySQL answer by their URL.
+DuckDB runs in this process; it holds CSV and Parquet, too. Postgres and MySQL answer by their URL.
 All is read, and nothing is ever written there. Times are text, and those with a zone are in UTC.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
+from answerkey.intake import delimited
 
 Row = tuple[Any, ...]
 
@@ -25,9 +27,13 @@ DUCKDB, MYSQL, POSTGRES, SQLITE = ("duckdb", "mysql", "postgres", "sqlite")
 
 MAX_SECONDS = 60  # of a gold query there
 _BATCH = 10_000  # rows fetched at once
-# How DuckDB reads a file that holds a table, by its ending. A column of 01234 is text for it.
-_CSV = "read_csv('{}', header = true, sample_size = -1)"
-TABLE_FILES = {".csv": _CSV, ".tsv": _CSV, ".parquet": "read_parquet('{}')"}
+TABLE_FILES = (*delimited.ENDINGS, ".parquet")
+# What DuckDB calls the types of a delimited text.
+_DUCKDB_TYPES = {
+    **{delimited.TEXT: "VARCHAR", delimited.INTEGER: "BIGINT", delimited.REAL: "DOUBLE"},
+    **{delimited.BOOLEAN: "BOOLEAN", delimited.DATE: "DATE", delimited.TIME: "TIME"},
+    delimited.DATETIME: "TIMESTAMP",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,12 @@ class SourceReference:
 
 @dataclass(slots=True)
 class SourceTable:
-    """A table, or a view, which has the SQL that defines it."""
+    """A table, or a view, which has the SQL that defines it.
+
+    rows: how many it has, if that is known before it is read.
+    guessed: its columns whose type is a guess, and that type.
+    remarks, warnings: how it was read, and what there somebody should see at once.
+    """
 
     schema: str
     name: str
@@ -61,6 +72,10 @@ class SourceTable:
     primary_key: tuple[str, ...] = ()
     unique: list[tuple[str, ...]] = field(default_factory=list)
     references: list[SourceReference] = field(default_factory=list)
+    rows: int | None = None
+    guessed: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 class EngineError(Exception):
@@ -198,19 +213,35 @@ class DuckDB:
             raise InputError(f"{path}: {words}") from error
 
     @classmethod
-    def open_tables(cls, paths: Sequence[Path]) -> DuckDB:
-        """A database with a table for each file, by its name."""
+    def open_tables(
+        cls, paths: Sequence[Path], choices: delimited.TypeChoices | None = None
+    ) -> DuckDB:
+        """A database with a table for each file, by its name.
+
+        choices: the types that somebody said of columns of CSV and TSV.
+
+        Raises:
+            InputError: a file cannot be read, with its name.
+        """
         import duckdb
 
         connection = duckdb.connect()
+        texts = {}
         for path in paths:
-            place = str(path).replace("'", "''")
-            rows = TABLE_FILES[path.suffix.lower()]
             try:
-                connection.execute(f"CREATE TABLE {_quote(path.stem)} AS FROM {rows.format(place)}")
+                if path.suffix.lower() in delimited.ENDINGS:
+                    texts[path.stem] = delimited.read_table(path, path.stem, choices)
+                    _load_text(connection, path.stem, texts[path.stem])
+                else:
+                    _load_parquet(connection, path)
             except duckdb.Error as error:
-                raise InputError(f"{path}: expected a table: {error}") from error
-        return cls(connection, [])
+                raise InputError(f"{path}: expected a table: {_first_line(error)}") from error
+        engine = cls(connection, [])
+        for table in engine.tables:
+            if (text := texts.get(table.name)) is not None:
+                table.rows, table.guessed = text.rows, text.guessed
+                table.remarks, table.warnings = [text.describe()], text.warnings
+        return engine
 
     def _fetch(self, sql: str) -> list[Row]:
         rows: list[Row] = self._connection.execute(sql).fetchall()
@@ -244,6 +275,36 @@ class DuckDB:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _load_text(connection: Any, name: str, text: delimited.DelimitedTable) -> None:
+    import pyarrow
+
+    columns = zip(text.names, text.types, strict=True)
+    declared = ", ".join(f"{_quote(column)} {_DUCKDB_TYPES[kind]}" for column, kind in columns)
+    place = _quote("main", name)
+    connection.execute(f"CREATE TABLE {place} ({declared})")
+    of_values = {
+        **{delimited.INTEGER: pyarrow.int64(), delimited.REAL: pyarrow.float64()},
+        delimited.BOOLEAN: pyarrow.bool_(),
+    }
+    kinds = [of_values.get(kind, pyarrow.large_string()) for kind in text.types]
+    for chunk in text.read_chunks():
+        arrays = [pyarrow.array(*column) for column in zip(chunk, kinds, strict=True)]
+        rows = pyarrow.table(arrays, names=[f"c{place}" for place in range(len(arrays))])
+        connection.register("rows of a text", rows)
+        connection.execute(f'INSERT INTO {place} FROM "rows of a text"')
+        connection.unregister("rows of a text")
+
+
+def _load_parquet(connection: Any, path: Path) -> None:
+    # DuckDB takes [, * and a=1 in a path for more than a name.
+    with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
+        link = Path(folder) / "table.parquet"
+        link.symlink_to(path.resolve())
+        place = str(link).replace("'", "''")
+        rows = f"read_parquet('{place}', hive_partitioning = false)"
+        connection.execute(f"CREATE TABLE {_quote('main', path.stem)} AS FROM {rows}")
 
 
 def _read_column(column: SourceColumn) -> str:
@@ -488,4 +549,5 @@ def _first_line(error: Exception) -> str:
 
 def list_table_files(folder: Path) -> list[Path]:
     """The files of a folder that hold tables, sorted."""
-    return [path for path in list_files(folder, "*") if path.suffix.lower() in TABLE_FILES]
+    files = (path for path in list_files(folder, "*") if path.is_file())
+    return [path for path in files if path.suffix.lower() in TABLE_FILES]

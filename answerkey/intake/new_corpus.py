@@ -29,6 +29,7 @@ from answerkey.corpus.databases import build_in_process, copy_database, locate_d
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.intake.conversion import DATE, ConvertedTable
 from answerkey.intake.conversion_report import REPORT, MadeDatabase, tell_made, write_report
+from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.dialects import Comparer, Renaming, Translated
 from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError
 from answerkey.intake.questions import (
@@ -70,6 +71,7 @@ def make_corpus(
     questions: Path | None = None,
     dialect: str | None = None,
     now: str | None = None,
+    types: Sequence[str] = (),
 ) -> str:
     """Make a corpus of a folder of the project, and what the terminal is told.
 
@@ -77,6 +79,7 @@ def make_corpus(
     questions: a file; that in the folder, if none is given.
     dialect: of gold SQL, as sqlglot calls it; that of the databases, if none is given.
     now: the instant that queries read from the clock.
+    types: of columns of CSV and TSV, as TABLE.COLUMN=TYPE, where they are not as guessed.
 
     Raises:
         InputError, FileNotFoundError: what is wrong with what is given, or is there already.
@@ -101,7 +104,9 @@ def make_corpus(
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, staging, ignore_errors=True)
         places = databases or find_databases(folder, given.path)
-        sources = [open_source(place, stack, without=given.path) for place in places]
+        choices = TypeChoices(types)
+        sources = [open_source(place, stack, without=given.path, types=choices) for place in places]
+        choices.check_all_taken()
         sources, names = match_databases(given, sources)
         made = {}
         records: list[dict[str, Any]] = [{}] * len(given.questions)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Sequence
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files, read_json, read_lines
 from answerkey.corpus.corpora import PAGE
+from answerkey.intake.delimited import DelimitedText
 from answerkey.sections.corpora import TRAIN, VALIDATION
 
 ENDINGS = (".json", ".jsonl", ".csv", ".tsv", ".xlsx")
@@ -38,6 +40,11 @@ SPLITS = {
     ),
 }
 _MAX_NAMED = 5  # rows that an error names
+# What openpyxl raises for a workbook that is damaged; a SyntaxError is one of XML.
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, SyntaxError, RuntimeError),
+    *(ValueError, TypeError, AttributeError, LookupError, AssertionError, OverflowError),
+)
 
 
 class GivenQuestion(NamedTuple):
@@ -154,47 +161,48 @@ def _read_array(path: Path) -> list[dict[str, Any]]:
 
 
 def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected CSV as UTF-8: {error}") from error
-    head = text.partition("\n")[0]
-    delimiter = max(",;\t", key=head.count)
-    lines = text.splitlines(keepends=True)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    try:
-        names = [name.strip() for name in next(reader, [])]
-        rows = []
-        for values in reader:
-            where = f"line {reader.line_num}"
-            if len(values) > len(names):
-                words = f"{len(values)} values, expected {len(names)}: {', '.join(names)}"
-                raise InputError(f"{path}: {where}: {words}")
-            rows.append((where, dict(zip(names, values, strict=False))))
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: expected CSV: {error}") from error
-    return rows
+    text = DelimitedText(path)
+    names = _check_names(path, text.header)
+    return [
+        (f"line {line}", dict(zip(names, cells, strict=False))) for line, cells in text.read_rows()
+    ]
+
+
+def _check_names(path: Path, header: Iterable[str]) -> list[str]:
+    names = [name.strip() for name in header]
+    repeated = [name for name, count in Counter(filter(None, names)).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path}: several columns are called {', '.join(repeated)}: keep one")
+    return names
 
 
 def _read_excel(path: Path) -> list[tuple[str, dict[str, Any]]]:
     """The rows of the first sheet, whose first row has the names."""
-    import zipfile
-
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
         book = load_workbook(path, read_only=True, data_only=True)
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise InputError(f"{path}: expected a workbook of Excel: {error}") from error
-    sheet = book.worksheets[0]
-    lines: list[Sequence[Any]] = list(sheet.iter_rows(values_only=True))
-    book.close()
-    names = ["" if name is None else str(name).strip() for name in (lines[0] if lines else ())]
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # some programs write that a sheet is one cell, or none
+        lines = [[*map(_read_cell, line)] for line in sheet.iter_rows(values_only=True)]
+        book.close()
+    except (InvalidFileException, *_DAMAGE) as error:
+        words = f"expected a workbook of Excel, which is whole and has no password: {error}"
+        raise InputError(f"{path}: {words}") from error
+    names = _check_names(path, ["" if name is None else name for name in next(iter(lines), [])])
     return [
         (f"row {number}", {name: v for name, v in zip(names, values, strict=False) if name})
         for number, values in enumerate(lines[1:], start=2)
     ]
+
+
+def _read_cell(value: Any) -> str | None:
+    """The text of a cell of Excel, which writes a carriage return as `_x000D_`."""
+    from openpyxl.utils.escape import unescape
+
+    text: str = unescape(value) if isinstance(value, str) else str(value)
+    return None if value is None else text
 
 
 def find_questions(folder: Path) -> Path:
@@ -202,23 +210,26 @@ def find_questions(folder: Path) -> Path:
     has the fields.
 
     Raises:
-        InputError: there is none, or several.
+        InputError: there is none, or several; with what is wrong with the first files.
     """
     files = [path for path in list_files(folder, "*") if path.suffix.lower() in ENDINGS]
     named = [path for path in files if path.stem.lower() == "questions"]
-    chosen = named or [path for path in files if _has_questions(path)]
+    faults = {} if named else {path: _find_fault(path) for path in files}
+    chosen = named or [path for path in files if faults[path] is None]
     if len(chosen) != 1:
         words = f"has {', '.join(path.name for path in chosen)}" if chosen else "has none"
+        shown = [] if chosen else [fault for fault in faults.values() if fault][:_MAX_NAMED]
         raise InputError(
             f"{folder}: {words}: expected one file of questions ({', '.join(ENDINGS)}), or"
-            " --questions FILE"
+            f" --questions FILE{''.join(f'; {fault}' for fault in shown)}"
         )
     return chosen[0]
 
 
-def _has_questions(path: Path) -> bool:
+def _find_fault(path: Path) -> str | None:
+    """Why a file is none of questions; None: it is one."""
     try:
         read_questions(path)
-    except (InputError, ValueError, json.JSONDecodeError):
-        return False
-    return True
+    except InputError as error:
+        return str(error)
+    return None

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
 from answerkey.corpus.corpora import PAGE
+from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.engines import (
     DUCKDB,
     MYSQL,
@@ -78,10 +79,13 @@ class Source(NamedTuple):
     is_named: bool = False
 
 
-def open_source(text: str, stack: ExitStack, *, without: Path) -> Source:
+def open_source(
+    text: str, stack: ExitStack, *, without: Path, types: TypeChoices | None = None
+) -> Source:
     """Open a database by its path, URL, or NAME=PATH; the stack closes it.
 
     without: the file of questions, which is no table.
+    types: what somebody said of columns of CSV and TSV.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -90,11 +94,12 @@ def open_source(text: str, stack: ExitStack, *, without: Path) -> Source:
     named = _NAMED.fullmatch(text)
     if named and not Path(text).exists():
         name, text = named[1], named[2]
-        return _open(text, stack, without)._replace(name=check_db_id(name), is_named=True)
-    return _open(text, stack, without)
+        source = _open(text, stack, without, types)
+        return source._replace(name=check_db_id(name), is_named=True)
+    return _open(text, stack, without, types)
 
 
-def _open(text: str, stack: ExitStack, without: Path) -> Source:
+def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None) -> Source:
     url = _URL.match(text)
     if url is not None:
         return _open_url(text, _SCHEMES.get(url[1].lower()), stack)
@@ -102,10 +107,10 @@ def _open(text: str, stack: ExitStack, without: Path) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"No {path}: expected {EXPECTED}")
     if path.is_dir():
-        return _open_folder(path, stack, without)
+        return _open_folder(path, stack, without, types)
     name = check_db_id(path.name.partition(".")[0] or path.name)
     if path.suffix.lower() in TABLE_FILES:
-        return _open_tables(name, path, [path], stack)
+        return _open_tables(name, path, [path], stack, types)
     content = path
     if path.suffix.lower() == ".gz":
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="answerkey-"))
@@ -133,7 +138,7 @@ def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
     return Source(check_db_id(name), place, kind, dialect, engine)
 
 
-def _open_folder(path: Path, stack: ExitStack, without: Path) -> Source:
+def _open_folder(path: Path, stack: ExitStack, without: Path, types: TypeChoices | None) -> Source:
     name = check_db_id(path.resolve().name)
     if (path / "toc.dat").is_file():
         return _open_dump(name, path, path, stack, is_text=False)
@@ -143,15 +148,24 @@ def _open_folder(path: Path, stack: ExitStack, without: Path) -> Source:
         found = ", ".join(each.name for each in list_files(path, "*")[:5]) or "nothing"
         words = f"expected files of tables ({', '.join(TABLE_FILES)})"
         raise InputError(f"{path}: {words}, found {found}")
-    return _open_tables(name, path, files, stack)
+    source = _open_tables(name, path, files, stack, types)
+    known = {*files, path / DESCRIPTIONS}
+    others = [each for each in list_files(path, "*") if each not in known]
+    unread = [each.name for each in others if each.resolve() != questions]
+    if unread and source.engine is not None:
+        kinds = ", ".join(TABLE_FILES)
+        source.engine.notes.append(f"not read, since it is none of {kinds}: {', '.join(unread)}")
+    return source
 
 
-def _open_tables(name: str, path: Path, files: list[Path], stack: ExitStack) -> Source:
+def _open_tables(
+    name: str, path: Path, files: list[Path], stack: ExitStack, types: TypeChoices | None
+) -> Source:
     repeated = {file.stem.casefold() for file in files}
     if len(repeated) < len(files):
         names = ", ".join(file.name for file in files)
         raise InputError(f"{path}: two files would be one table: {names}")
-    engine = DuckDB.open_tables(files)
+    engine = DuckDB.open_tables(files, types)
     stack.callback(engine.close)
     kinds = " and ".join(sorted({file.suffix.lower()[1:].upper() for file in files}))
     # Who has files of tables may write SQL of anything.

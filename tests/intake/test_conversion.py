@@ -204,12 +204,12 @@ def test_csv_has_types_and_what_begins_with_0_is_text(tmp_path: Path) -> None:
     types = {name: declared for name, _, declared in tables["my ships"].columns}
     assert types == {
         **{"id": "INTEGER", "zip": "TEXT", "phone": "TEXT", "ratio": "REAL", "born": "DATE"},
-        **{"left_on": "TEXT", "vip": "BOOLEAN", "note": "TEXT"},
+        **{"left_on": "TEXT", "vip": "TEXT", "note": "TEXT"},
     }
     path = tmp_path / "made.sqlite"
     assert fetch(path, 'SELECT * FROM "my ships"') == [
-        (1, "01234", "+41 44", 0.5, "2024-02-29", None, 1, None),
-        (2, "20095", None, 1.0, "2023-01-01", None, 0, "a b"),
+        (1, "01234", "+41 44", 0.5, "2024-02-29", None, "true", None),
+        (2, "20095", None, 1.0, "2023-01-01", None, "false", "a b"),
     ]
     assert fetch(path, 'SELECT * FROM "only text"') == [("Sun", "Kiel")]
     assert fetch(path, "SELECT a, b FROM empty") == []
