@@ -28,6 +28,7 @@ DUCKDB, MYSQL, POSTGRES, SQLITE = ("duckdb", "mysql", "postgres", "sqlite")
 MAX_SECONDS = 60  # of a gold query there
 _BATCH = 10_000  # rows fetched at once
 TABLE_FILES = (*delimited.ENDINGS, ".parquet")
+_ROWS = "/rows"  # a view of rows that are inserted; no file has a name with /
 # What DuckDB calls the types of a delimited text.
 _DUCKDB_TYPES = {
     **{delimited.TEXT: "VARCHAR", delimited.INTEGER: "BIGINT", delimited.REAL: "DOUBLE"},
@@ -292,9 +293,9 @@ def _load_text(connection: Any, name: str, text: delimited.DelimitedTable) -> No
     for chunk in text.read_chunks():
         arrays = [pyarrow.array(*column) for column in zip(chunk, kinds, strict=True)]
         rows = pyarrow.table(arrays, names=[f"c{place}" for place in range(len(arrays))])
-        connection.register("rows of a text", rows)
-        connection.execute(f'INSERT INTO {place} FROM "rows of a text"')
-        connection.unregister("rows of a text")
+        connection.register(_ROWS, rows)
+        connection.execute(f"INSERT INTO {place} FROM {_quote(_ROWS)}")
+        connection.unregister(_ROWS)
 
 
 def _load_parquet(connection: Any, path: Path) -> None:
