@@ -43,6 +43,7 @@ def write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase])
     read = ", ".join(f"`{field}` as {role}" for role, field in given.fields.items())
     lines = [f"# The corpus {name}", ""]
     lines += [f"{spell_count(len(given.questions), 'question')} of {given.path.name}: {read}.", ""]
+    lines += [*(f"- {note}" for note in given.notes), ""] if given.notes else []
     for database in made:
         lines += _describe(database)
     return "\n".join(lines)
@@ -127,6 +128,7 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
     counts = ", ".join(f"{splits[split]} {split}" for split in SOURCE_SPLITS if splits[split])
     read = ", ".join(f"{role} from {field}" for role, field in given.fields.items())
     lines = [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
+    lines += [f"  {note}" for note in given.notes]
     for database in made:
         tables = Counter(table.kind for table in database.tables)
         parts = [spell_count(count, kind) for kind, count in sorted(tables.items())]

@@ -62,10 +62,7 @@ class DelimitedText:
         """
         csv.field_size_limit(_MAX_CELL_CHARS)
         self.path = path
-        with path.open("rb") as file:
-            head = file.read(4)
-        marks = (name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark))
-        self.encoding = next(marks, "utf-8")
+        self.encoding = find_encoding(path)
         self.names_delimiter = False
         self.delimiter = self._choose_delimiter()
         _, self.header, _ = next(self._parse(self.delimiter), (0, [], ""))
@@ -189,6 +186,13 @@ class _Lines:
         self.number += 1
         self.record.append(line)
         return line
+
+
+def find_encoding(path: Path) -> str:
+    """The encoding of a text, in the words of Python: UTF-8, or as its byte order mark says."""
+    with path.open("rb") as file:
+        head = file.read(4)
+    return next((name for mark, name in _BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
 
 
 def explain_encoding(path: Path, encoding: str) -> InputError | None:

@@ -6,14 +6,14 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files, read_json, read_lines
 from answerkey.corpus.corpora import PAGE
-from answerkey.intake.delimited import DelimitedText
+from answerkey.intake.delimited import DelimitedText, explain_encoding, find_encoding
 from answerkey.sections.corpora import TRAIN, VALIDATION
 
 ENDINGS = (".json", ".jsonl", ".csv", ".tsv", ".xlsx")
@@ -59,11 +59,15 @@ class GivenQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GivenQuestions:
-    """fields: what the file calls each field that is read, by our name for it."""
+    """fields: what the file calls each field that is read, by our name for it.
+
+    notes: what of the file is not read.
+    """
 
     path: Path
     fields: dict[str, str]
     questions: list[GivenQuestion]
+    notes: list[str] = field(default_factory=list)
 
 
 def read_questions(path: Path) -> GivenQuestions:
@@ -73,7 +77,8 @@ def read_questions(path: Path) -> GivenQuestions:
         InputError: the file cannot be read, has no field for questions or for SQL, or rows without
             one of them; with what was found.
     """
-    rows = _read_rows(path)
+    notes: list[str] = []
+    rows = _read_rows(path, notes)
     columns = list(dict.fromkeys(name for _, row in rows for name in row))
     fields = {role: found for role in ALIASES if (found := _find_field(role, rows))}
     if missing := [role for role in (QUESTION, SQL) if role not in fields]:
@@ -107,7 +112,7 @@ def read_questions(path: Path) -> GivenQuestions:
             for role, places in bare.items()
         )
         raise InputError(f"{path}: {words}: expected text for each question")
-    return GivenQuestions(path, fields, questions)
+    return GivenQuestions(path, fields, questions, notes)
 
 
 def _find_field(role: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str | None:
@@ -131,11 +136,13 @@ def _list_queries(*values: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if _is_text(part)))
 
 
-def _read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """The rows of a file, each with its place."""
+def _read_rows(path: Path, notes: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """The rows of a file, each with its place. notes: take what of it is not read."""
     ending = path.suffix.lower()
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: expected a file of questions")
+    if ending in (".json", ".jsonl"):
+        _check_encoding(path)
     if ending == ".jsonl":
         rows = [(f"line {where.rpartition(':')[2]}", row) for where, row in read_lines(path)]
     elif ending == ".json":
@@ -143,10 +150,18 @@ def _read_rows(path: Path) -> list[tuple[str, dict[str, Any]]]:
     elif ending in (".csv", ".tsv"):
         rows = _read_csv(path)
     elif ending == ".xlsx":
-        rows = _read_excel(path)
+        rows = _read_excel(path, notes)
     else:
         raise InputError(f"{path}: expected a file of questions: {', '.join(ENDINGS)}")
     return [(where, row) for where, row in rows if any(v not in (None, "") for v in row.values())]
+
+
+def _check_encoding(path: Path) -> None:
+    encoding = find_encoding(path)
+    if (fault := explain_encoding(path, encoding)) is not None:
+        raise fault
+    if path.suffix.lower() == ".jsonl" and not encoding.startswith("utf-8"):
+        raise InputError(f"{path}: the text is {encoding.upper()}: save it as UTF-8")
 
 
 def _read_array(path: Path) -> list[dict[str, Any]]:
@@ -176,7 +191,7 @@ def _check_names(path: Path, header: Iterable[str]) -> list[str]:
     return names
 
 
-def _read_excel(path: Path) -> list[tuple[str, dict[str, Any]]]:
+def _read_excel(path: Path, notes: list[str]) -> list[tuple[str, dict[str, Any]]]:
     """The rows of the first sheet, whose first row has the names."""
     from openpyxl import load_workbook
     from openpyxl.utils.exceptions import InvalidFileException
@@ -186,10 +201,13 @@ def _read_excel(path: Path) -> list[tuple[str, dict[str, Any]]]:
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # some programs write that a sheet is one cell, or none
         lines = [[*map(_read_cell, line)] for line in sheet.iter_rows(values_only=True)]
+        others = [other.title for other in book.worksheets[1:]]
         book.close()
     except (InvalidFileException, *_DAMAGE) as error:
         words = f"expected a workbook of Excel, which is whole and has no password: {error}"
         raise InputError(f"{path}: {words}") from error
+    if others:
+        notes.append(f"sheets that are not read: {', '.join(others)}")
     names = _check_names(path, ["" if name is None else name for name in next(iter(lines), [])])
     return [
         (f"row {number}", {name: v for name, v in zip(names, values, strict=False) if name})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import io
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,8 @@ def test_several_right_queries_are_kept_in_their_order(tmp_path: Path) -> None:
         ("q.csv", "question,sql\na,b\n,b\nc,\n", r"no question in line 3; no sql in line 4"),
         ("q.csv", "question,sql\na,b,c\n", r"line 2: 3 values, expected 2: question, sql"),
         ("q.csv", 'question,sql\n"a,b\n', r"line 2: expected CSV"),
+        ("q.csv", "question,sql,sql \na,b,c\n", r"several columns are called sql: keep one"),
+        ("q.csv", "question,sql\na,b\rc,d\n", r"line 2: a row ends with CR, and others with LF"),
         ("q.csv", "question,sql,split\na,b,fold1\n", r"split is 'fold1': expected one of train"),
         ("q.xlsx", "no workbook", "expected a workbook of Excel"),
         ("q.txt", "question", r"expected a file of questions: \.json"),
@@ -107,9 +112,116 @@ def test_what_is_wrong_is_told_with_its_place(
         read_questions(path)
 
 
+@pytest.mark.parametrize(
+    "end", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
+)
+def test_only_line_feeds_and_carriage_returns_end_a_line(tmp_path: Path, end: str) -> None:
+    text = f'question,sql\nHow{end}many?,"{SQL}{end}"\nTwo{end}, SELECT 2\n'
+    (tmp_path / "q.csv").write_text(text, encoding="utf-8")
+    rows = [{"question": f"How{end}many?", "sql": f"{SQL}{end}"}]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (tmp_path / "q.jsonl").write_text(lines, encoding="utf-8")
+    first, second = read_questions(tmp_path / "q.csv").questions
+    assert (first.text, first.sql) == (f"How{end}many?", (f"{SQL}{end}",))
+    assert (second.text, second.sql) == (f"Two{end}", (" SELECT 2",))
+    assert read_questions(tmp_path / "q.jsonl").questions == [first]
+
+
+CAFES = {"question": "Wie viele Cafés?", "sql": SQL, "hint": "größer"}
+
+
+@pytest.mark.parametrize("name", ["q.csv", "q.tsv", "q.json", "q.jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_other_encodings_are_read_or_told_in_one_line(
+    tmp_path: Path, name: str, encoding: str
+) -> None:
+    mark = {"q.csv": ",", "q.tsv": "\t"}.get(name)
+    text = "\n".join([mark.join(CAFES), mark.join(CAFES.values())]) if mark else ""
+    text = text or json.dumps([CAFES] if name == "q.json" else CAFES, ensure_ascii=False)
+    (tmp_path / name).write_bytes(f"{text}\n".encode(encoding))
+    if encoding == "cp1252":
+        line = 2 if mark else 1
+        with pytest.raises(InputError, match=rf"{name}: line {line}: byte 0xE9 is not UTF-8: save"):
+            read_questions(tmp_path / name)
+    elif (encoding, name) == ("utf-16", "q.jsonl"):
+        with pytest.raises(InputError, match=r"q\.jsonl: the text is UTF-16: save it as UTF-8"):
+            read_questions(tmp_path / name)
+    else:
+        (question,) = read_questions(tmp_path / name).questions
+        assert question == (CAFES["question"], (SQL,), None, "train", {"evidence": "größer"})
+
+
+def test_workbook_is_read_as_excel_shows_it(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra `convert`")
+    book = openpyxl.Workbook()
+    rows: list[list[Any]] = [
+        ["question", "sql", "hint"],
+        ["How many?", "SELECT 1_x000D_\n_x005F_x000D_", datetime.date(2024, 2, 29)],
+        [],
+        ["Two?", "SELECT 2", 5],
+    ]
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("more").append(["Three?", "SELECT 3"])
+    book.save(tmp_path / "a.xlsx")
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(b'<dimension ref="A1:C4" />', b'<dimension ref="A1" />')
+    assert b'ref="A1"' in parts[sheet]
+    with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+    given = read_questions(tmp_path / "a.xlsx")
+    assert [question.sql for question in given.questions] == [
+        ("SELECT 1\r\n_x000D_",),
+        ("SELECT 2",),
+    ]
+    assert [question.kept["evidence"] for question in given.questions] == [
+        "2024-02-29 00:00:00",
+        "5",
+    ]
+    assert given.notes == ["sheets that are not read: more"]
+    book.active.append(["Four?"])
+    book.save(tmp_path / "b.xlsx")
+    with pytest.raises(InputError, match="no sql in row 5"):
+        read_questions(tmp_path / "b.xlsx")
+
+
+def test_damaged_workbook_is_an_error_in_a_line(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="needs the extra `convert`")
+    book = openpyxl.Workbook()
+    book.active.append(["question", "sql"])
+    book.active.append(["How many?", SQL])
+    book.save(tmp_path / "a.xlsx")
+    whole = (tmp_path / "a.xlsx").read_bytes()
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    damaged = [whole[: len(whole) * part // 8] for part in range(8)]
+    for name in parts:
+        for content in (parts[name][: len(parts[name]) // 2], b"<a>", b"", None):
+            target = io.BytesIO()
+            with zipfile.ZipFile(target, "w") as packed:
+                for other, kept in (parts | {name: content}).items():
+                    if kept is not None:
+                        packed.writestr(other, kept)
+            damaged.append(target.getvalue())
+    refused = 0
+    for content in damaged:
+        (tmp_path / "b.xlsx").write_bytes(content)
+        try:
+            given = read_questions(tmp_path / "b.xlsx")
+        except InputError:
+            refused += 1
+        else:
+            assert given.questions == [("How many?", (SQL,), None, "train", {})]
+    assert refused > len(damaged) // 2
+
+
 def test_file_of_questions_is_found_among_tables(tmp_path: Path) -> None:
     (tmp_path / "ship.csv").write_text("name\nSun\n", encoding="utf-8")
-    with pytest.raises(InputError, match="has none: expected one file of questions"):
+    words = r"has none: expected one file of questions .*ship\.csv: found the fields name: expected"
+    with pytest.raises(InputError, match=words):
         find_questions(tmp_path)
     asked = write(tmp_path / "asked.json", [{"question": "How many?", "sql": SQL}])
     assert find_questions(tmp_path) == asked
