@@ -19,7 +19,7 @@ from answerkey.sections.corpora import SOURCE_SPLITS
 REPORT = "conversion.md"
 _SHOWN = 3  # questions set aside that the terminal shows
 _SHOWN_TYPES = 12
-_TYPES = "`--types TABLE.COLUMN=TYPE` replaces a type that is a guess"
+_TYPES = "`--types TABLE.COLUMN=TYPE` says otherwise"
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ def _describe(made: MadeDatabase) -> list[str]:
         lines.append("")
         read = [f"- {table.name}: {words}" for table in made.tables for words in _explain(table)]
         if read:
-            lines += [f"How they were read, where {_TYPES}:", "", *read, ""]
+            lines += [f"How they were read ({_TYPES}):", "", *read, ""]
         lost = [(table, words) for table in made.tables for words in table.lost]
         lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
         lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
@@ -85,7 +85,7 @@ def _describe(made: MadeDatabase) -> list[str]:
 
 
 def _explain(table: ConvertedTable) -> list[str]:
-    guessed = [f"types that are guesses: {', '.join(table.guessed)}"] if table.guessed else []
+    guessed = [f"guessed types: {', '.join(table.guessed)}"] if table.guessed else []
     return [*table.remarks, *guessed, *table.warnings]
 
 
@@ -96,7 +96,7 @@ def _tell_reading(tables: Iterable[ConvertedTable]) -> list[str]:
     if guessed:
         shown = ", ".join(guessed[:_SHOWN_TYPES])
         more = f", and {len(guessed) - _SHOWN_TYPES} more" if len(guessed) > _SHOWN_TYPES else ""
-        lines.append(f"  types that are guesses: {shown}{more}; {_TYPES}")
+        lines.append(f"  guessed types: {shown}{more}; {_TYPES}")
     for table in tables:
         for words in table.warnings[:_SHOWN]:
             lines.append(f"  {table.name}: {words}")

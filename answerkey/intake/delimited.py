@@ -557,7 +557,7 @@ def read_table(path: Path, table: str, choices: TypeChoices | None = None) -> De
     as_null = "are no row" if len(names) > 1 else "are rows with NULL"
     quotes = [(name, kind, guess.empty) for name, kind, _, guess in columns if guess.empty]
     done.warnings = [
-        *([f"text as it stands: {', '.join(as_text)}"] if as_text else []),
+        *([f"text, which a type would change: {', '.join(as_text)}"] if as_text else []),
         *(["its first line says what separates cells"] if text.names_delimiter else []),
         *renamed,
         *empty.describe("empty line", as_null),

@@ -198,7 +198,7 @@ def test_text_that_looks_like_numbers_or_times_is_told(tmp_path: Path) -> None:
     _, table = read(tmp_path, text)
     (words,) = table.warnings
     assert words == (
-        "text as it stands: lot (`12E3` in line 2), due (`03/04/2024` in line 2),"
+        "text, which a type would change: lot (`12E3` in line 2), due (`03/04/2024` in line 2),"
         " n (`n/a` in line 4)"
     )
 
