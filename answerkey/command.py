@@ -15,10 +15,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from answerkey.base.errors import InputError, tell_errors
 from answerkey.base.paths import PRODUCT
+from answerkey.base.secrets import hide_secrets, remember_secrets
 
 DATASET = PRODUCT.as_posix()
 # An extra for a package that not every verb needs; `pipeline` has all others.
@@ -228,10 +229,17 @@ Set corpora.CORPUS.corrections to CORPUS in params.yaml, and run `dvc repro`. Th
 # --- what they take
 
 
+class _Parser(argparse.ArgumentParser):
+    """Its errors show no secret of what was written, such as a URL where none is read."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(hide_secrets(message))
+
+
 def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentParser:
     """The options of all verbs, each with its help and an example. read_path: makes a path of what
     is written."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="answerkey",
         description="Execute, audit and curate text-to-SQL gold answers, and score predictions.",
         epilog="example: answerkey evaluate predictions.jsonl",
@@ -524,6 +532,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = make_parser(
             Path if root == here else lambda text: Path(os.path.relpath(text, root))
         )
+        remember_secrets(*(sys.argv[1:] if arguments is None else arguments))
         options = vars(parser.parse_args(arguments))
         verb = options.pop("verb")
         if verb is None:

@@ -14,6 +14,8 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 
+from answerkey.base.secrets import hide_secrets, print_traceback
+
 _NEXT_STEPS = {
     errno.ENOSPC: "make room on the disk, then run `dvc repro`: what is done is kept",
     errno.ENOENT: "run `dvc repro`, which makes what lies between the stages, or `dvc pull`",
@@ -55,9 +57,10 @@ done is kept
 
 @contextlib.contextmanager
 def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
-    """Exit with status 1 and a message on stderr on what a user can mend. Two other ends are no
-    errors, and have the status that shells give to them: 130 and one line on Ctrl-C; 141 and not a
-    word if the reader of standard output has left, as `head` does."""
+    """Exit with status 1 and a message on stderr on what a user can mend, or a traceback on a fault
+    of ours; neither shows a secret. Two other ends are no errors, and have the status that shells
+    give to them: 130 and one line on Ctrl-C; 141 and not a word if the reader of standard output
+    has left, as `head` does."""
     try:
         try:
             yield
@@ -72,6 +75,7 @@ def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
     except Exception as error:
         message = explain_error(error)
         if message is None:
-            raise
-        print(f"{name}: {label}{message}", file=sys.stderr)
-        sys.exit(1)
+            print_traceback(error)
+        else:
+            print(hide_secrets(f"{name}: {label}{message}"), file=sys.stderr)
+        raise SystemExit(1) from error

@@ -8,10 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from answerkey.base.secrets import hide_secrets
+
+
+class _Formatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return hide_secrets(super().format(record))
+
 
 def start_log(stage_name: str) -> logging.Logger:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    handler.setFormatter(_Formatter("%(name)s: %(message)s"))
     log = logging.getLogger(stage_name)
     log.handlers = [handler]
     log.setLevel(logging.INFO)

@@ -99,8 +99,10 @@ def _try_twice(ask: Callable[[float], Result], where: str, limits: Download) -> 
 
 
 def _say(words: str) -> None:
+    from answerkey.base.secrets import hide_secrets  # which the process of a request lacks
+
     if sys.stderr is not None:
-        print(f"hub: {words}", file=sys.stderr, flush=True)
+        print(hide_secrets(f"hub: {words}"), file=sys.stderr, flush=True)
 
 
 def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
+from answerkey.base.secrets import hide_secrets
 from answerkey.intake import delimited
 
 Row = tuple[Any, ...]
@@ -382,7 +383,7 @@ class Postgres:
         try:
             self._connection = psycopg.connect(url, connect_timeout=10)
         except (psycopg.Error, UnicodeError) as error:
-            raise InputError(f"{hide_password(url)}: {_first_line(error)}") from error
+            raise InputError(f"{hide_secrets(url)}: {_first_line(error)}") from None
         for name in _POSTGRES_TEXTS:
             self._connection.adapters.register_loader(name, TextLoader)
         self._connection.read_only = True
@@ -475,7 +476,7 @@ class MySQL:
                 connect_timeout=10,
             )
         except (pymysql.Error, ValueError) as error:
-            raise InputError(f"{hide_password(url)}: {_first_line(error)}") from error
+            raise InputError(f"{hide_secrets(url)}: {_first_line(error)}") from None
         self._fetch("SET time_zone = '+00:00'")
         self._fetch("START TRANSACTION READ ONLY")
         views = {(schema, name): sql for schema, name, sql in self._fetch(_MYSQL_VIEWS)}
@@ -534,18 +535,9 @@ def _read_bits(value: bytes) -> int:
     return int.from_bytes(value, "big")
 
 
-def hide_password(url: str) -> str:
-    """
-    >>> hide_password("postgresql://kim:secret@db.example.org/shop")
-    'postgresql://kim:...@db.example.org/shop'
-    """
-    password = urlsplit(url).password
-    return url.replace(f":{password}@", ":...@", 1) if password else url
-
-
 def _first_line(error: Exception) -> str:
     words = error.args[-1] if error.args and isinstance(error.args[-1], str) else str(error)
-    return words.strip().partition("\n")[0]
+    return hide_secrets(words.strip().partition("\n")[0])
 
 
 def list_table_files(folder: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import read_jsonl, replace_file, write_jsonl
+from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.corpus.corpora import PAGE, PIPELINE, check_roots, parse_corpora
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
@@ -60,6 +61,7 @@ DATABASES = "databases"
 FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
 _PLAIN = re.compile(r"[\w./-]+")  # of a path that YAML takes without quotes
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
+_URL = re.compile(r"\w[\w+.-]*:/")  # as a path
 _ANY_DAY = "2000-01-01"  # to see whether a query runs, which may read the clock
 ROOT_STAGES = ("load_questions", "download_databases")  # which read the root of a corpus
 
@@ -84,6 +86,10 @@ def make_corpus(
     Raises:
         InputError, FileNotFoundError: what is wrong with what is given, or is there already.
     """
+    remember_secrets(*databases)
+    if _URL.match(str(folder)):
+        words = "expected a folder of the project, and a URL behind --database"
+        raise InputError(f"{hide_secrets(str(folder))}: {words}")
     place = folder.resolve()
     folder = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
     name = _check_place(folder)

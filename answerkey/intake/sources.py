@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
+from answerkey.base.secrets import has_plain_userinfo, hide_secrets
 from answerkey.corpus.corpora import PAGE
 from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.engines import (
@@ -27,7 +28,6 @@ from answerkey.intake.engines import (
     Engine,
     MySQL,
     Postgres,
-    hide_password,
     list_table_files,
 )
 from answerkey.intake.questions import DB_ID, GivenQuestions
@@ -124,7 +124,13 @@ def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None)
 
 
 def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
-    place = hide_password(url)
+    place = hide_secrets(url)
+    if not has_plain_userinfo(url):
+        raise InputError(
+            f"{place}: a URL in which #, /, ?, @, [ or ] stands in a user, a password or a value:"
+            " write %23, %2F, %3F, %40, %5B and %5D for them there; expected"
+            " postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
     name = unquote(urlsplit(url).path.strip("/"))
     if dialect is None or not name:
         raise InputError(f"{place}: expected {EXPECTED}")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import aiohttp  # which fsspec[http] brings
 
 from answerkey.base.records import decode_json, encode_json
+from answerkey.base.secrets import hide_known, remember_secret, remember_secrets
 from answerkey.environments.questions import RUN_SQL
 
 Message = dict[str, Any]
@@ -112,6 +113,8 @@ class Model:
     """The model of a server, for conversations that run at the same time."""
 
     def __init__(self, server: Server, session: aiohttp.ClientSession, tokens: Tokens) -> None:
+        remember_secret(server.api_key)
+        remember_secrets(server.base_url)
         self._server = server
         self._session = session
         self._tokens = tokens
@@ -158,7 +161,7 @@ class Model:
                 if not isinstance(error, aiohttp.ClientConnectorError):
                     self._tokens.spent += asked  # it may have worked on them
                 words = str(error) or f"no whole response in {self._server.timeout_s:g} seconds"
-                raise _RefusedError(words) from None
+                raise _RefusedError(hide_known(words)) from None
             estimate = asked + len(received) // _BYTES_OF_TOKEN
             response: Any = None
             try:
@@ -185,14 +188,16 @@ class Model:
                 received += chunk
                 if len(received) > _MAX_BYTES:
                     raise ValueError(f"expected a chat completion, found over {_MAX_BYTES:,} bytes")
+            # A server may say the key that it was sent, which no reply, error or file shall have.
+            text = hide_known(received.decode(errors="surrogateescape"))
             if response.status != 200:
-                said = " ".join(received[:400].decode(errors="replace").split())
+                said = " ".join(text[:400].encode(errors="replace").decode().split())
                 raise _RefusedError(
-                    f"status {response.status} {response.reason}: {said}",
+                    hide_known(f"status {response.status} {response.reason}: {said}"),
                     status=response.status,
                     wait_s=_read_wait(response.headers),
                 )
-            return bytes(received)
+            return text.encode(errors="surrogateescape")
 
 
 class _RefusedError(Exception):

@@ -25,6 +25,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import make_printable, show_progress, spell_count, start_log
 from answerkey.base.paths import DATABASES
 from answerkey.base.reasons import Reason
+from answerkey.base.secrets import hide_secrets
 from answerkey.dataset import Question, read_joined
 from answerkey.reading.conversation import NoVerdictError, count_queries, read_question
 from answerkey.reading.model import Model, NoReplyError, OutOfTokensError, Server, Tokens
@@ -204,7 +205,7 @@ class _Run:
                 if self._ends(error):
                     failed = spell_count(self._failures, "reading")
                     said = f"no reply in {failed}, one after another: {error}"
-                    self.fault = make_printable(f"{self._server.base_url}: {said}")
+                    self.fault = make_printable(hide_secrets(f"{self._server.base_url}: {said}"))
             except NoVerdictError as error:
                 self._failures = 0
                 self._tell(question, str(error))

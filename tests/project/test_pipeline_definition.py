@@ -33,7 +33,7 @@ CHECKS = {"answerkey.corpus.loading": "answerkey.scoring.rules"}
 # dvc.yaml; and what says what happens, and changes no result.
 NO_RESULT = {
     "answerkey.sections.whole_file",
-    *(f"answerkey.base.{name}" for name in ("cores", "errors", "log", "paths", "stage")),
+    *(f"answerkey.base.{name}" for name in ("cores", "errors", "log", "paths", "secrets", "stage")),
 }
 # Sections that change no result.
 UNDECLARED = {"download", "execution"}
