@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from answerkey.base.log import spell_count
+from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import encode_json
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.dialects import Translated
@@ -17,7 +18,8 @@ from answerkey.intake.sources import Source
 from answerkey.sections.corpora import SOURCE_SPLITS
 
 REPORT = "conversion.md"
-_SHOWN = 3  # questions set aside that the terminal shows
+# What the terminal shows: kinds of losses, places of each, and characters of a question.
+_SHOWN, _PLACES, _CHARACTERS = 12, 3, 120
 _SHOWN_TYPES = 12
 _TYPES = "`--types TABLE.COLUMN=TYPE` says otherwise"
 
@@ -119,7 +121,7 @@ def _say(gold: Translated) -> str:
     if "error" in differs:
         return str(differs["error"])
     shown = ((where, encode_json(differs[where]).decode()) for where in ("there", "here"))
-    return f"{differs['detail']} " + ", ".join(f"{where} {rows:.120}" for where, rows in shown)
+    return f"{differs['detail']}; " + ", ".join(f"{where} {rows:.120}" for where, rows in shown)
 
 
 def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> str:
@@ -136,14 +138,55 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
         lines.append(f"{source.name}: {source.kind} with {' and '.join(parts) or 'no table'}")
         lines += [f"  {note}" for note in database.notes]
         lines += _tell_reading(database.tables)
-        lost = sum(len(table.lost) for table in database.tables)
-        if lost:
-            lines.append(f"  {spell_count(lost, 'thing')} lost")
+        lines += _tell_losses(database.tables)
         if database.dialect != SQLITE:
             words = f"  gold SQL translated from {database.dialect}"
             words += ", executed there and here" if database.is_compared else ", and not compared"
             lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
-            shown = database.differing[:_SHOWN]
-            lines += [f"    {question.text}: {_say(gold)}" for question, gold in shown]
+            lines += _tell_differing(database.differing)
     lines.append(f"What was kept and lost: {folder / REPORT}")
     return "\n".join(lines)
+
+
+def _tell_losses(tables: Iterable[ConvertedTable]) -> list[str]:
+    """A line for each kind of loss, with how often it is there, and where first."""
+    kinds: dict[str, tuple[int, list[str]]] = {}
+    for table in tables:
+        for words in table.lost:
+            of_values = re.fullmatch(r"(\d+) of (.+?): (.+)", words)
+            kind, count, place = words, 1, table.name
+            if of_values:
+                kind, count = of_values[3], int(of_values[1])
+                place = f"{table.name}.{of_values[2]}"
+            before, places = kinds.setdefault(kind, (0, []))
+            kinds[kind] = (before + count, [*places, place])
+    lines = [
+        f"  lost: {count} of {_name_some(places)}: {kind}"
+        for kind, (count, places) in kinds.items()
+    ]
+    return _cut_lines(lines, "kinds of losses")
+
+
+def _tell_differing(differing: Sequence[tuple[GivenQuestion, Translated]]) -> list[str]:
+    """A line for each way to differ, with how many questions have it, and the first of them."""
+    kinds: dict[str, list[str]] = {}
+    for question, gold in differing:
+        kind, colon, rest = str((gold.differs or {}).get("error", "")).partition(": ")
+        if not kind:
+            kind, colon, rest = "gives other rows", ": ", _say(gold)
+        words = f"{question.text:.{_CHARACTERS}}{colon}{rest:.{_CHARACTERS}}"
+        kinds.setdefault(kind, []).append(words)
+    lines = [f"    {len(words)} {kind}, as {words[0]}" for kind, words in kinds.items()]
+    return _cut_lines(lines, "kinds")
+
+
+def _cut_lines(lines: list[str], noun: str) -> list[str]:
+    return [make_printable(line) for line in lines[:_SHOWN]] + [
+        f"  and {len(lines) - _SHOWN} more {noun}"
+    ] * (len(lines) > _SHOWN)
+
+
+def _name_some(places: Sequence[str]) -> str:
+    named = list(dict.fromkeys(places))
+    more = f" and {len(named) - _PLACES} more" if len(named) > _PLACES else ""
+    return ", ".join(named[:_PLACES]) + more

@@ -59,6 +59,7 @@ from answerkey.sqlite.schema import read_schema
 LAYOUT = "own"  # answerkey.corpus.corpora
 DATABASES = "databases"
 FILES = {split: f"{split}.jsonl" for split in SOURCE_SPLITS}
+_MADE = (DATABASES, *FILES.values(), REPORT)  # the report last: with it the corpus is whole
 _PLAIN = re.compile(r"[\w./-]+")  # of a path that YAML takes without quotes
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _URL = re.compile(r"\w[\w+.-]*:/")  # as a path
@@ -90,6 +91,7 @@ def make_corpus(
     if _URL.match(str(folder)):
         words = "expected a folder of the project, and a URL behind --database"
         raise InputError(f"{hide_secrets(str(folder))}: {words}")
+    options = {"--database": databases, "--questions": questions, "--dialect": dialect}
     place = folder.resolve()
     folder = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
     name = _check_place(folder)
@@ -98,12 +100,19 @@ def make_corpus(
         raise InputError(f"--dialect {dialect}: expected one of {known}")
     if now is not None:
         now = _read_now(now)
+    there = [str(folder / file) for file in _MADE if (folder / file).exists()]
     if (folder / REPORT).is_file():
-        return _finish(name, folder, now)
-    there = [file for file in (*FILES.values(), DATABASES) if (folder / file).exists()]
+        if options_given := ", ".join(option for option, value in options.items() if value):
+            raise InputError(
+                f"{folder} has a corpus, and `answerkey new` replaces nothing: {', '.join(there)}."
+                f" To make it again by {options_given}, remove these, or choose another DIR; to"
+                f" take it as it is, run `answerkey new {folder}` alone"
+            )
+        words = f"{folder} has a corpus, which is taken as it is. To make it again, remove"
+        return f"{words} {', '.join(there)}.\n{_finish(name, folder, now)}"
     if there:
-        words = f"{folder}: {', '.join(there)}: is there, and `answerkey new` replaces nothing"
-        raise InputError(f"{words}: expected DIR without it, or another name for a file of yours")
+        words = f"{', '.join(there)}: is there, and `answerkey new` replaces nothing"
+        raise InputError(f"{words}: remove or rename it, or choose another DIR")
     given = read_questions(questions or find_questions(folder))
     staging = folder / ".new.partial"
     shutil.rmtree(staging, ignore_errors=True)
@@ -136,8 +145,7 @@ def make_corpus(
                 write_jsonl(staging / file, chosen)
         report = write_report(name, given, made.values())
         (staging / REPORT).write_text(report, encoding="utf-8")
-        # The report last: with it the corpus is whole.
-        for file in (DATABASES, *FILES.values(), REPORT):
+        for file in _MADE:
             if (staging / file).exists():
                 (staging / file).rename(folder / file)
     told = tell_made(folder, given, list(made.values()))
@@ -265,11 +273,8 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
     """Write the entry of a corpus that is whole, and say what comes next."""
     params = read_params()
     if name in params.corpora:
-        made = ", ".join(str(folder / place) for place in (DATABASES, *FILES.values(), REPORT))
-        return (
-            f"{folder} is a corpus already, and {PARAMS_PATH} has it: corpora.{name}. To make it"
-            f" again, remove {made}.\n{_next(name, folder)}"
-        )
+        words = "; change its `now` there" if now is not None else ""
+        return f"{PARAMS_PATH} has it: corpora.{name}{words}\n{_next(folder)}"
     text = PARAMS_PATH.read_text(encoding="utf-8")
     edited = add_entry(text, name, folder, now=now)
     partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
@@ -291,7 +296,7 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
             file.write(add_root(deps, name).encode())
     with replace_file(PARAMS_PATH) as file:
         file.write(edited.encode())
-    return f"{told}\n{_next(name, folder)}"
+    return f"{told}\n{_next(folder)}"
 
 
 def add_root(text: str, name: str) -> str:
@@ -354,15 +359,16 @@ def _shares_databases(folder: Path) -> bool:
     return any(count > 1 for count in Counter(chain.from_iterable(of_files)).values())
 
 
-def _next(name: str, folder: Path) -> str:
+def _next(folder: Path) -> str:
+    # Before the first run: what `dvc add` writes lies in a folder that the first stages depend on.
     return "\n".join(
         (
             "Next:",
+            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
+            f" {PARAMS_PATH} {PIPELINE}    # takes it into the project, before a run",
             "  dvc repro            # builds the dataset",
             "  answerkey explain    # what it takes, and what else it could",
             "  answerkey review     # the page, and how to go through doubtful questions",
-            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
-            f" {PARAMS_PATH} {PIPELINE}    # shares it",
             f"More: {PAGE}",
         )
     )

@@ -24,6 +24,7 @@ from answerkey.dataset import (
     Source,
     read_classified,
 )
+from answerkey.flags import DIALECT_DIFFERS
 from answerkey.report.columns import TableSummary, summarize_table
 from answerkey.report.repairs import (
     SENTENCES,
@@ -253,7 +254,8 @@ def make_page_row(
     asked = "\n".join(filter(None, [text, question.evidence, tell_clock(question.now)]))
     findings = _list_findings(record, most=most)
     answer = None
-    if question.answer_type is not None:
+    # What SQLite answers to SQL of another engine is no answer to the question.
+    if question.answer_type is not None and record.get("reason") != DIALECT_DIFFERS:
         answer = show_answer(question.gold_answer, max_characters=most)
     row: Row = {
         "id": question.question_id,

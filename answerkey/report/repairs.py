@@ -188,7 +188,9 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     lines += [*_show_question(question._asdict()), *_show_answer(question)]
     for name, meaning in RISK_MEANINGS.items():
         risk = getattr(question, name)
-        told = "none: it has no answer" if risk is None else f"{risk:.2f}, {meaning}"
+        told = "none: it has no answer"
+        if risk is not None and (why is None or why[1] != DIALECT_DIFFERS):
+            told = f"{risk:.2f}, {meaning}"
         lines.append(_show(name, told))
     lines += [_show("flag", f"{SENTENCES[code]} ({code})") for code in _list_codes(question)]
     for flag in question.flags:

@@ -37,6 +37,7 @@ from answerkey.dataset import (
     is_above,
     is_below,
 )
+from answerkey.flags import DIALECT_DIFFERS
 from answerkey.sections.classify_difficulty import (
     METHODS,
     PASS_RATE,
@@ -437,6 +438,7 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
 def _make_exclusion(question: Question, policies: Mapping[str, Policy], why: Why) -> Record:
     stage, reason, detail = why
     more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
+    has_answer = reason != DIALECT_DIFFERS  # that of SQLite is none to SQL of another engine
     return {
         "question_id": question.question_id,
         "database_name": question.database_name,
@@ -444,9 +446,9 @@ def _make_exclusion(question: Question, policies: Mapping[str, Policy], why: Why
         "reason": reason,
         "detail": detail,
         "flags": keep_reported(question.flags, policies),
-        "answer_risk": question.answer_risk,
-        "sql_risk": question.sql_risk,
-        "repairs": question.repairs,
+        "answer_risk": question.answer_risk if has_answer else None,
+        "sql_risk": question.sql_risk if has_answer else None,
+        "repairs": question.repairs if has_answer else None,
         "question_text": question.question_text,
         "gold_sql": question.gold_sql,
         **{field: getattr(question, field) for field in more},

@@ -128,15 +128,17 @@ def count_databases(shards: Iterable[Shard]) -> int:
     return len({shard.database_name for shard in shards})
 
 
-def count_reasons(directory: Path, shards: Iterable[Shard]) -> tuple[Counter[str], list[str]]:
+def count_reasons(
+    directory: Path, shards: Iterable[Shard], *, told: Collection[str] = ()
+) -> tuple[Counter[str], list[str]]:
     """How many questions of some shards have each reason, "" for an outcome; and a line for each
-    whose SQL failed, with SQLite's own words."""
+    whose SQL failed, with SQLite's own words. told: ids of those whose fault is told already."""
     reasons: Counter[str] = Counter()
     failures = []
     for shard in shards:
         for record in read_shards(directory, [shard]):
             reasons[reason := record.get("reason", "")] += 1
-            if reason and reason not in NO_FAILURES:
+            if reason and reason not in NO_FAILURES and record["question_id"] not in told:
                 words = make_printable(record["detail"][:_DETAIL_CHARACTERS])
                 named = f"{record['question_id']}, {reason}"
                 failures.append(

@@ -125,11 +125,39 @@ def test_second_run_changes_nothing_and_says_so(project: Path) -> None:
     asked = write_questions(Path("theirs/asked.json"))
     make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
     files = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
-    told = make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
-    assert "is a corpus already, and params.yaml has it: corpora.fleet. To make it again" in told
+    told = make_corpus(FOLDER)
+    assert "fleet has a corpus, which is taken as it is. To make it again, remove" in told
+    assert "params.yaml has it: corpora.fleet" in told
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == files
     shutil.copy(ROOT / "params.yaml", "params.yaml")  # a run that ended before the entry goes on
     assert "corpora.fleet is new" in make_corpus(FOLDER)
+
+
+@pytest.mark.parametrize("has_entry", [True, False])
+@pytest.mark.parametrize("option", ["databases", "questions", "dialect"])
+def test_other_input_for_a_corpus_that_is_there_is_refused(
+    project: Path, option: str, has_entry: bool
+) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    if not has_entry:
+        shutil.copy(ROOT / "params.yaml", "params.yaml")
+    files = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    given: Any = {"databases": ["theirs/x.db"], "questions": Path("o.json"), "dialect": "duckdb"}
+    expected = f"fleet has a corpus.* To make it again by --{option.removesuffix('s')}"
+    with pytest.raises(InputError, match=expected):
+        make_corpus(FOLDER, **{option: given[option]})
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == files
+
+
+def test_corpus_is_added_to_dvc_before_the_first_run(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    told = make_corpus(FOLDER, databases=["theirs/ships.db"], questions=asked)
+    steps = [line.split("#")[0].strip() for line in told.partition("Next:\n")[2].splitlines()]
+    assert steps[0] == ("dvc add -q data/local/fleet && git add data/local params.yaml dvc.yaml")
+    assert steps[1] == "dvc repro"
 
 
 def test_run_that_fails_leaves_nothing_behind(project: Path) -> None:
@@ -146,7 +174,7 @@ def test_run_that_fails_leaves_nothing_behind(project: Path) -> None:
 def test_file_that_is_there_is_not_replaced(project: Path) -> None:
     make_database(Path("theirs/ships.db"), SHIPS)
     write_questions(FOLDER / "train.jsonl", QUESTIONS)
-    with pytest.raises(InputError, match=r"fleet: train\.jsonl: is there"):
+    with pytest.raises(InputError, match=r"fleet/train\.jsonl: is there"):
         make_corpus(FOLDER, databases=["theirs/ships.db"], questions=FOLDER / "train.jsonl")
 
 
@@ -306,7 +334,7 @@ def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path
     assert third["dialect_differs"]["error"].startswith("fails in duckdb")
     report = (FOLDER / "conversion.md").read_text(encoding="utf-8")
     assert "tags VARCHAR[] → TEXT" in report
-    assert "- Q1: 1 row there, 1 here there" in report
+    assert "- Q1: 1 row there, 1 here; there" in report
     words = FOLDER / "databases/ships/database_description"
     assert "name,,as painted," in (words / "ship.csv").read_text(encoding="utf-8")
     assert "name,,before," in (words / "sold_ship.csv").read_text(encoding="utf-8")
