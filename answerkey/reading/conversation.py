@@ -1,8 +1,9 @@
 """A conversation about one question: the model looks around by the tool `run_sql`, some replies
 long, and ends with a verdict whose query runs.
 
-Whatever is wrong with a reply (a call of a tool that is not there, a verdict without its query, SQL
-that does not run) the model is told, and may mend as long as replies are left.
+Whatever is wrong with a reply (a call of a tool that is not there, words behind the verdict, a
+verdict without its query, SQL that does not run) the model is told, and may mend as long as replies
+are left. What the model thinks aloud is no verdict: it may consider `right`, and hold the opposite.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import re
 from typing import Any, NamedTuple
 
 from answerkey.base.records import decode_json
@@ -25,8 +27,25 @@ from answerkey.sqlite.statement import trim_statement
 _FOR_VERDICT = 2  # the last replies, in which the tool is closed: one to mend the verdict
 _CALLS = 4  # of one reply
 _REASON_CHARACTERS = 1000
+_VERDICT_CHARACTERS = 20_000  # the end of a reply, in which its verdict stands
+_DECODER = json.JSONDecoder(strict=False)  # models break lines inside of strings
+# Thoughts, as models mark them: <think>, <Thinking>, <seed:think>, <|begin_of_thought|>, [THINK],
+# and the channels of gpt-oss (<|channel|>analysis) and Gemma (<|channel>thought).
+_THINKING = r"[\w:]{0,20}(?:think|thought|reason|reflect|scratchpad|monologue|analysis)\w{0,20}"
+_THOUGHT = re.compile(
+    rf"""(?P<end> </{_THINKING}\s*> | <\|(?:/|end_?(?:of_?)?){_THINKING}\|> | \[/think\]
+        | ◁/think▷ | <\|?channel\|?>\s*final | <channel\|> )
+    | <\|?{_THINKING}(?:\s[^<>]*)?\|?> | \[think\] | ◁think▷
+    | <\|?channel\|?>\s*(?:analysis|commentary|thought)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# What may stand behind a verdict: the end of a fence, of emphasis or of a tag, marks of a template.
+_BEHIND = re.compile(
+    rf"(?:[\s`~*]|</(?!{_THINKING}\s*>)\w+>|<\|(?!/?{_THINKING}\|>)\w+\|>)*", re.IGNORECASE
+)
 _TOO_MANY = f"It was not run: a reply has {_CALLS} calls at most."
 _NO_MORE = "No more queries: give your verdict, as a line of JSON."
+_WAS_CUT = "The reply was cut at its greatest length: expected a shorter one."
 _MEND = "{fault} Answer again, and end with the line of JSON."
 
 
@@ -88,10 +107,12 @@ async def read_question(
                 messages.append({"role": "user", "content": _NO_MORE})
             continue
         try:
+            if reply.is_cut:
+                raise _FaultError(_WAS_CUT)
             judgement = parse_verdict(reply.text)
-            return await asyncio.to_thread(_check_query, judgement, question, pool)
+            return await asyncio.to_thread(_check_judgement, judgement, question, pool)
         except _FaultError as error:
-            fault = f"it was cut at its length: {error}" if reply.is_cut else str(error)
+            fault = str(error)
             messages.append({"role": "user", "content": _MEND.format(fault=fault)})
     raise NoVerdictError(f"no verdict in {turns} replies: {fault}")
 
@@ -111,21 +132,35 @@ async def _answer(call: ToolCall, question: Question, pool: RewardPool) -> str:
 
 
 def parse_verdict(text: str) -> Judgement:
-    """The last verdict in a text, which is a JSON object.
+    """The verdict with which a text ends: a JSON object, behind which no word stands.
 
     >>> parse_verdict('Each ship is counted. {"verdict": "right"}').verdict
     'right'
     """
-    start = text.rfind("{")
+    tail = text[-_VERDICT_CHARACTERS:]
+    stop = tail.rfind("}") + 1
+    start = tail.rfind("{") if _BEHIND.fullmatch(tail, stop) else -1
     while start >= 0:
         try:
-            found, _ = json.JSONDecoder().raw_decode(text, start)
+            found, last = _DECODER.raw_decode(tail, start)
         except (ValueError, RecursionError):
-            found = None
-        if isinstance(found, dict) and "verdict" in found:
+            found, last = None, start
+        if last == stop and isinstance(found, dict) and "verdict" in found:
+            if _is_thought(text[: len(text) - len(tail) + start]):
+                raise _FaultError("The verdict stands in a thought: expected it behind.")
             return _read_verdict(found)
-        start = text.rfind("{", 0, start)
-    raise _FaultError(f"Expected a verdict as JSON, found {text[-200:]!r}.")
+        start = tail.rfind("{", 0, start)
+    raise _FaultError(f"Expected a verdict as JSON, and nothing behind it, found {text[-200:]!r}.")
+
+
+def _is_thought(before: str) -> bool:
+    """Whether a text ends inside of a thought.
+
+    >>> _is_thought("<think>Hm. </think> So:"), _is_thought("</think> Hm. <think>")
+    (False, True)
+    """
+    marks = list(_THOUGHT.finditer(before))
+    return bool(marks) and marks[-1]["end"] is None
 
 
 def _read_verdict(found: dict[str, Any]) -> Judgement:
@@ -147,9 +182,13 @@ def _read_verdict(found: dict[str, Any]) -> Judgement:
     return Judgement(verdict, reason, texts["sql"], kind)
 
 
-def _check_query(judgement: Judgement, question: Question, pool: RewardPool) -> Judgement:
-    """The same with what its query answers, which must run and be another one than gold."""
+def _check_judgement(judgement: Judgement, question: Question, pool: RewardPool) -> Judgement:
+    """The same with what its query answers, which must run and be another one than gold. Gold that
+    has no answer is not right."""
     if judgement.sql is None:
+        if question.gold_answer is None:
+            words = f"gold has no answer ({question.reason}: {question.detail})"
+            raise _FaultError(f"{judgement.verdict}: {words}: expected a query that has one.")
         return judgement
     sql, name, now = trim_statement(judgement.sql), question.database_name, question.now
     rows = pool.execute(sql, name, now=now)

@@ -1,17 +1,22 @@
 """A model behind a server that speaks the chat completions of OpenAI, asked within bounds: of time
 and attempts for each reply, of bytes for what a server sends, of tokens for all of a run.
 
-Source: "Create chat completion" in OpenAI's API reference; servers such as vLLM and llama.cpp
-answer alike.
+Source: "Create chat completion" in OpenAI's API reference. Servers such as vLLM, llama.cpp, Ollama
+and gateways answer alike, but for what is read here: content in parts, the arguments of a call as
+an object, a call without an id, line ends in a string of JSON, `max_tokens`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import datetime
+import json
+import math
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 import aiohttp  # which fsspec[http] brings
@@ -23,12 +28,17 @@ from answerkey.environments.questions import RUN_SQL
 Message = dict[str, Any]
 
 _TRY_AGAIN = (408, 409, 425, 429)  # and all from 500
+OF_REQUEST = (400, 413, 422)  # statuses by which a server refuses what one request holds
+_LENGTH_NAMES = ("max_completion_tokens", "max_tokens")  # OpenAI's, and that of older servers
+_CUT = ("length", "max_tokens", "model_length")  # why a reply ended, if it is not whole
+_TEXT_PARTS = (None, "text", "output_text")  # types of parts of a content; others are thoughts
 _MAX_BYTES = 4_000_000  # of a response
 _MAX_CHARACTERS = 20_000  # of a reply, and of a call, that stay in the conversation
 _MAX_CALLS = 16  # of a reply, that stay there
 _MAX_WAIT_S = 60
 _MAX_TOKENS = 10_000_000  # of one response: a server that says more counts wrongly
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # servers refuse others
+_LONG_WAIT_S = 1  # a wait from here on is shown
 _SILENCE = "(nothing)"  # servers refuse a message that is empty
 _BYTES_OF_TOKEN = 3  # so that an estimate is too high, seldom too low
 
@@ -55,7 +65,10 @@ class ToolCall(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the model says; `message` is that for the next turn of the conversation."""
+    """What the model says; `message` is that for the next turn of the conversation.
+
+    is_cut: whether the reply ended at its greatest length, and not where the model ended it.
+    """
 
     text: str
     calls: list[ToolCall]
@@ -110,14 +123,29 @@ class Server:
 
 
 class Model:
-    """The model of a server, for conversations that run at the same time."""
+    """The model of a server, for conversations that run at the same time.
 
-    def __init__(self, server: Server, session: aiohttp.ClientSession, tokens: Tokens) -> None:
+    tell: shows a person why nothing comes: the server is waited for.
+    waiting: how many requests are without a response.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        session: aiohttp.ClientSession,
+        tokens: Tokens,
+        tell: Callable[[str], object],
+    ) -> None:
         remember_secret(server.api_key)
         remember_secrets(server.base_url)
         self._server = server
         self._session = session
         self._tokens = tokens
+        self._tell = tell
+        self._told_until = 0.0
+        self._length_name = _LENGTH_NAMES[0]
+        self._has_replied = False
+        self.waiting = 0
 
     async def ask(self, messages: list[Message], *, tools: str | None) -> Reply:
         """What the model replies.
@@ -129,30 +157,51 @@ class Model:
             OutOfTokensError: if the tokens of the run are at their end.
         """
         server = self._server
-        body: dict[str, Any] = {
-            "model": server.model,
-            "messages": messages,
-            "max_completion_tokens": server.reply_tokens,
-        }
+        body: dict[str, Any] = {"model": server.model, "messages": messages}
         if server.temperature is not None:
             body["temperature"] = server.temperature
         if tools is not None:
             body |= {"tools": [{"type": "function", "function": RUN_SQL}], "tool_choice": tools}
-        sent = encode_json(body)
         wait_s = server.backoff_s
         for attempt in range(1, server.attempts + 1):
             try:
-                return await self._ask_once(sent)
+                return await self._ask_by_name(body)
             except _RefusedError as error:
+                words = self._hide_key(str(error))
                 if not error.may_pass or attempt == server.attempts:
-                    raise NoReplyError(str(error), status=error.status) from None
-                await asyncio.sleep(wait_s if error.wait_s is None else error.wait_s)
+                    raise NoReplyError(words, status=error.status) from None
+                await self._wait(wait_s if error.wait_s is None else error.wait_s, words)
             wait_s = min(2 * wait_s, _MAX_WAIT_S)
         raise ValueError(f"expected at least one attempt, found {server.attempts}")
 
-    async def _ask_once(self, sent: bytes) -> Reply:
+    async def _ask_by_name(self, body: dict[str, Any]) -> Reply:
+        """The reply, with the bound of its length under the name that this server takes. As long as
+        nobody knows which, a request that is refused is sent with the other name, too."""
+        name = self._length_name
+        try:
+            return await self._ask_once(body, name)
+        except _RefusedError as error:
+            if error.status not in OF_REQUEST or self._has_replied:
+                raise
+            (other,) = set(_LENGTH_NAMES) - {name}
+            try:
+                return await self._ask_once(body, other)
+            except _RefusedError:
+                raise error from None
+
+    async def _wait(self, wait_s: float, why: str) -> None:
+        """Wait, and show it. Of readings that wait at the same time one line is enough."""
+        now = asyncio.get_running_loop().time()
+        if wait_s >= _LONG_WAIT_S and now >= self._told_until:
+            self._told_until = now + wait_s
+            self._tell(f"waits {wait_s:.0f} s, then asks again: {why}")
+        await asyncio.sleep(wait_s)
+
+    async def _ask_once(self, body: dict[str, Any], length_name: str) -> Reply:
+        sent = encode_json(body | {length_name: self._server.reply_tokens})
         asked = len(sent) // _BYTES_OF_TOKEN
         async with self._tokens.hold(asked + self._server.reply_tokens):
+            self.waiting += 1
             try:
                 received = await self._post(sent)
             except _RefusedError:
@@ -162,18 +211,22 @@ class Model:
                     self._tokens.spent += asked  # it may have worked on them
                 words = str(error) or f"no whole response in {self._server.timeout_s:g} seconds"
                 raise _RefusedError(hide_known(words)) from None
+            finally:
+                self.waiting -= 1
             estimate = asked + len(received) // _BYTES_OF_TOKEN
             response: Any = None
             try:
-                response = decode_json(received)
-                return _read_reply(response)
+                response = json.loads(received, strict=False)
+                reply = _read_reply(response, len(body["messages"]))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-                shown = received[:200].decode(errors="replace")
-                raise _RefusedError(f"expected a chat completion, found {shown!r}") from None
+                words = f"expected a chat completion, found {received[:200]!r}"
+                raise _RefusedError(words) from None
             finally:
                 self._tokens.spent += _count_tokens(response) or estimate
+            self._length_name, self._has_replied = length_name, True
+            return reply
 
-    async def _post(self, sent: bytes) -> bytes:
+    async def _post(self, sent: bytes) -> str:
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self._server.api_key:
             headers["Authorization"] = f"Bearer {self._server.api_key}"
@@ -189,15 +242,16 @@ class Model:
                 if len(received) > _MAX_BYTES:
                     raise ValueError(f"expected a chat completion, found over {_MAX_BYTES:,} bytes")
             # A server may say the key that it was sent, which no reply, error or file shall have.
-            text = hide_known(received.decode(errors="surrogateescape"))
+            errors = "strict" if response.status == 200 else "replace"
+            text = hide_known(received.decode("utf-8-sig", errors))
             if response.status != 200:
-                said = " ".join(text[:400].encode(errors="replace").decode().split())
+                said = " ".join(text[:400].split())
                 raise _RefusedError(
                     hide_known(f"status {response.status} {response.reason}: {said}"),
                     status=response.status,
                     wait_s=_read_wait(response.headers),
                 )
-            return text.encode(errors="surrogateescape")
+            return text
 
 
 class _RefusedError(Exception):
@@ -217,20 +271,47 @@ class _RefusedError(Exception):
 
 
 def _read_wait(headers: Mapping[str, str]) -> float | None:
+    """In how many seconds the server wants to be asked again, a minute at most; None: it does not
+    say. `Retry-After` is a number or a date (RFC 9110, 10.2.3), by the clock of the server.
+
+    >>> _read_wait({"Retry-After": "3.5"})
+    3.5
+    >>> date = "Tue, 03 Mar 2026 08:00:"
+    >>> _read_wait({"Date": f"{date}10 GMT", "Retry-After": f"{date}14 GMT"})
+    4.0
+    """
     asked = headers.get("Retry-After", "").strip()
-    return min(float(asked), _MAX_WAIT_S) if asked.isascii() and asked.isdigit() else None
+    wait_s = math.nan
+    try:
+        wait_s = float(asked)
+    except ValueError:
+        if (until := _read_date(asked)) is not None:
+            now = _read_date(headers.get("Date", "")) or datetime.datetime.now(datetime.UTC)
+            wait_s = (until - now).total_seconds()
+    return min(wait_s, _MAX_WAIT_S) if wait_s >= 0 else None
 
 
-def _read_reply(response: Any) -> Reply:
-    """Raises what a value of another kind raises, where it is not a chat completion."""
+def _read_date(text: str) -> datetime.datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
+
+
+def _read_reply(response: Any, place: int) -> Reply:
+    """Raises what a value of another kind raises, where it is not a chat completion.
+
+    place: of the reply in the conversation, for the ids of calls that have none.
+    """
     choice = response["choices"][0]
     said = choice["message"]
-    content = said.get("content") or ""
-    if not isinstance(content, str):
-        raise TypeError(content)
-    content = content[-_MAX_CHARACTERS:]  # its end has the verdict
+    text = _read_content(said.get("content"))
+    content = text[-_MAX_CHARACTERS:]
     message: Message = {"role": "assistant", "content": content or _SILENCE}
-    calls = [_read_call(call) for call in (said.get("tool_calls") or [])[:_MAX_CALLS]]
+    calls: list[ToolCall] = []
+    for given in (said.get("tool_calls") or [])[:_MAX_CALLS]:
+        calls.append(_read_call(given, f"call{place:03}{len(calls):02}", calls))
     if calls:
         message["content"] = content or None
         message["tool_calls"] = [
@@ -241,17 +322,58 @@ def _read_reply(response: Any) -> Reply:
             }
             for call in calls
         ]
-    return Reply(content, calls, message, is_cut=choice.get("finish_reason") == "length")
+    return Reply(text, calls, message, is_cut=choice.get("finish_reason") in _CUT)
 
 
-def _read_call(call: Any) -> ToolCall:
-    function = call["function"]
-    name, arguments, call_id = function["name"], function.get("arguments") or "{}", call["id"]
-    if not all(isinstance(each, str) for each in (name, arguments, call_id)):
-        raise TypeError(call)
+def _read_content(content: Any) -> str:
+    """The text of a content: of one in parts (vLLM, Mistral and gateways to Anthropic), that of its
+    parts which are text.
+
+    >>> _read_content([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}])
+    'Yes.'
+    """
+    if content is None:
+        return ""
+    texts = []
+    for part in [content] if isinstance(content, str | dict) else content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.get("type") in _TEXT_PARTS:
+            texts.append(part.get("text") or "")
+    return "".join(texts)
+
+
+def _read_call(given: Any, spare_id: str, before: list[ToolCall]) -> ToolCall:
+    """spare_id: for a call whose id is missing, or stands at one of those before it."""
+    function = given["function"]
+    name, call_id = function["name"], given.get("id")
+    if not isinstance(name, str):
+        raise TypeError(given)
     if not _TOOL_NAME.fullmatch(name):
         name = "unknown"
-    return ToolCall(call_id, name, arguments[:_MAX_CHARACTERS])
+    is_id = isinstance(call_id, str) and call_id
+    if not is_id or call_id in (call.call_id for call in before):
+        call_id = spare_id
+    return ToolCall(call_id, name, _read_arguments(function.get("arguments"))[:_MAX_CHARACTERS])
+
+
+def _read_arguments(given: Any) -> str:
+    """The arguments of a call as JSON text: servers give that, the object itself (Ollama, TGI), the
+    text of the text, or nothing. What is no object stays as it is.
+
+    >>> _read_arguments({"sql": "SELECT 1"}) == _read_arguments('{"sql":"SELECT 1"}')
+    True
+    """
+    value = {} if given is None or given == "" else given
+    for _ in range(2):
+        if isinstance(value, str):
+            try:
+                value = json.loads(value, strict=False)
+            except (ValueError, RecursionError):
+                break
+    if isinstance(value, dict) or not isinstance(given, str):
+        return encode_json(value).decode()
+    return given
 
 
 def _keep_json(arguments: str) -> str:
@@ -265,5 +387,10 @@ def _keep_json(arguments: str) -> str:
 def _count_tokens(response: Any) -> int | None:
     """What a response says that it took; None if it says nothing that can be."""
     usage = response.get("usage") if isinstance(response, dict) else None
-    count = usage.get("total_tokens") if isinstance(usage, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    count = usage.get("total_tokens")
+    if count is None:
+        asked, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        count = asked + said if type(asked) is int and type(said) is int else None
     return count if type(count) is int and 0 < count <= _MAX_TOKENS else None

@@ -9,14 +9,19 @@ both say `wrong` and their queries have different rows. Then:
 - what two of the three readings say holds;
 - if two say `wrong` of which no two have the same rows, the verdict is `wrong`, without a query;
 - if each says something else, the question is `ambiguous`: careful readers part.
+
+Gold that has no answer is not `right`: a reading that says so does not count.
 """
 
 from __future__ import annotations
 
+import fcntl
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from io import FileIO
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,46 +123,77 @@ def settle(readings: Sequence[Reading]) -> Settled | None:
     )
 
 
-class Readings:
-    """The readings of a file.
+@contextmanager
+def open_readings(name: str, unanswered: Container[Key] = ()) -> Iterator[Readings]:
+    """The readings of this name, which no other process can open until the block, or this process,
+    ends: not even `kill -9` leaves a lock.
+
+    unanswered: whose gold has no answer.
 
     Raises:
-        InputError: if a line is no reading, or if the files that follow from the readings are there
-            and the readings are not: those of somebody else.
+        InputError: if another run has them open, if a line is no reading, or if the files that
+            follow from the readings are there and the readings are not: those of somebody else.
     """
+    path = READINGS / f"{name}.jsonl"
+    if not path.is_file() or not path.stat().st_size:
+        for made in (VERDICTS / f"{name}.jsonl", CORRECTIONS / f"{name}.yaml"):
+            if made.exists():
+                raise InputError(
+                    f"{made} is there, without {path} of which `answerkey read` makes it:"
+                    " choose another --name"
+                )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"{path} belongs to a run of `answerkey read --name {name}` that has not ended:"
+                " wait for it, or choose another --name"
+            ) from None
+        yield Readings(name, file, unanswered)
 
-    def __init__(self, name: str) -> None:
+
+class Readings:
+    """The readings of a file, which is open and locked."""
+
+    def __init__(self, name: str, file: FileIO, unanswered: Container[Key]) -> None:
         self.path = READINGS / f"{name}.jsonl"
         self.verdicts = VERDICTS / f"{name}.jsonl"
         self.corrections = CORRECTIONS / f"{name}.yaml"
+        self._file = file
+        self._unanswered = unanswered
         self._by_key: dict[Key, dict[int, Reading]] = {}
-        if self.path.is_file():
-            _drop_torn_line(self.path)
-            for where, record in read_lines(self.path):
-                self._keep(check_value(Reading, record, where=where))
-            return
-        for path in (self.verdicts, self.corrections):
-            if path.exists():
-                raise InputError(
-                    f"{path} is there, without {self.path} of which `answerkey read` makes it:"
-                    " choose another --name"
-                )
+        text = self.path.read_bytes()
+        file.truncate(text.rfind(b"\n") + 1)  # without what a run that was killed left of a line
+        for where, record in read_lines(self.path):
+            self._keep(check_value(Reading, record, where=where))
 
     def _keep(self, reading: Reading) -> None:
-        self._by_key.setdefault(reading.key, {})[reading.number] = reading
+        if reading.verdict != RIGHT or reading.key not in self._unanswered:
+            self._by_key.setdefault(reading.key, {})[reading.number] = reading
 
     def add(self, reading: Reading) -> None:
         """Keep a reading, on the disk, too."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         known = {name: value for name, value in asdict(reading).items() if value is not None}
-        with self.path.open("ab", buffering=0) as file:
-            file.write(encode_json(known) + b"\n")
+        self._file.write(encode_json(known) + b"\n")
         self._keep(reading)
 
     def find_next(self, key: Key) -> int | None:
         """The number of the reading that a question needs next; None if it is settled."""
-        readings = self._list(key)
-        return None if settle(readings) else len(readings) + 1
+        if settle(self._list(key)):
+            return None
+        return next(number for number in count(1) if number not in self._by_key.get(key, ()))
+
+    def count_questions(self, keys: Sequence[Key]) -> str:
+        """How far these questions are, in words."""
+        read = sum(key in self._by_key for key in keys)
+        settled = sum(self.find_next(key) is None for key in keys)
+        chosen = spell_count(len(keys), "question", ",")
+        return (
+            f"{chosen} chosen: {settled:,} settled, {read - settled:,} read and not settled,"
+            f" {len(keys) - read:,} without a verdict"
+        )
 
     def _list(self, key: Key) -> list[Reading]:
         return [reading for _, reading in sorted(self._by_key.get(key, {}).items())]
@@ -173,29 +209,35 @@ class Readings:
             readings = self._list(key)
             if (outcome := settle(readings)) is not None:
                 settled[key] = readings, outcome
-        lines = [line for pair in settled.values() for line in _write_verdicts(*pair)]
-        entries = [_write_correction(*pair) for pair in settled.values() if _is_corrected(pair[1])]
+        told = self._describe(settled)
         if settled:
+            lines = [line for pair in settled.values() for line in _write_verdicts(*pair)]
+            entries = [_write_correction(*pair) for pair in settled.values() if _is_fixed(pair[1])]
             write_jsonl(self.verdicts, lines)
             _write_yaml(self.corrections, entries)
-        return self._describe(settled, len(entries))
+            told += (
+                f"\n{self.verdicts}: {spell_count(len(lines), 'verdict', ',')},"
+                f" {len(entries):,} of these on corrections"
+                f"\n{self.corrections}: {spell_count(len(entries), 'correction', ',')}"
+            )
+        return told
 
-    def _describe(
-        self, settled: Mapping[Key, tuple[list[Reading], Settled]], corrected: int
-    ) -> str:
-        counts = Counter(outcome.verdict for _, outcome in settled.values())
+    def _describe(self, settled: Mapping[Key, tuple[list[Reading], Settled]]) -> str:
+        outcomes = [outcome for _, outcome in settled.values()]
+        counts = Counter(outcome.verdict for outcome in outcomes)
         pairs = [self._list(key)[:2] for key in self._by_key]
         agreement = find_agreement(
             [(one.verdict, two.verdict) for one, two in filter(_is_pair, pairs)]
         )
         told = ", ".join(f"{word} {counts[word]:,}" for word in VERDICT_WORDS)
+        unfixed = counts[WRONG] - sum(map(_is_fixed, outcomes))
+        if unfixed:
+            told += f"; {unfixed:,} of the wrong ones without a correction"
         lines = [
             f"{spell_count(len(settled), 'question', ',')} settled: {told}",
             f"read and not settled: {len(self._by_key) - len(settled):,}",
             describe_agreement(agreement),
         ]
-        if settled:
-            lines.append(f"{self.verdicts}, {self.corrections} ({corrected:,})")
         return "\n".join(lines)
 
 
@@ -203,15 +245,7 @@ def _is_pair(readings: list[Reading]) -> bool:
     return len(readings) == 2
 
 
-def _drop_torn_line(path: Path) -> None:
-    """Drop what a run that was killed left of its last line."""
-    text = path.read_bytes()
-    if text and not text.endswith(b"\n"):
-        with replace_file(path) as file:
-            file.write(text[: text.rfind(b"\n") + 1])
-
-
-def _is_corrected(outcome: Settled) -> bool:
+def _is_fixed(outcome: Settled) -> bool:
     return outcome.verdict == WRONG and outcome.sql is not None
 
 
@@ -233,7 +267,7 @@ def _write_verdicts(readings: list[Reading], outcome: Settled) -> Iterator[dict[
     }
     of_fault = {"sql": outcome.sql, "answers": outcome.answers, "kind": outcome.kind}
     yield line | {name: value for name, value in of_fault.items() if value is not None}
-    if _is_corrected(outcome):
+    if _is_fixed(outcome):
         fault = (WRONG, outcome.sql)
         written = next(each for each in readings if (each.verdict, each.sql) == fault)
         agreed = [RIGHT for each in readings if each.agrees(written)]

@@ -28,8 +28,15 @@ from answerkey.base.reasons import Reason
 from answerkey.base.secrets import hide_secrets
 from answerkey.dataset import Question, read_joined
 from answerkey.reading.conversation import NoVerdictError, count_queries, read_question
-from answerkey.reading.model import Model, NoReplyError, OutOfTokensError, Server, Tokens
-from answerkey.reading.readings import MOST_READINGS, Key, Reading, Readings
+from answerkey.reading.model import (
+    OF_REQUEST,
+    Model,
+    NoReplyError,
+    OutOfTokensError,
+    Server,
+    Tokens,
+)
+from answerkey.reading.readings import MOST_READINGS, Key, Reading, Readings, open_readings
 from answerkey.reading.shown import TEMPLATE, write_prompt
 from answerkey.report.repairs import find_questions
 from answerkey.reward import RewardPool
@@ -38,7 +45,7 @@ from answerkey.risk.verdicts import MODEL
 _BATCH = 50
 _MOST_FAILURES = 5  # one after another: then it is the server's fault, or that of the options
 _OF_ALL = (401, 403, 404)  # statuses that every request would have
-_OF_REQUEST = (400, 413, 422)
+_SHOW_EVERY_S = 30  # if no reading has ended for so long
 _JUDGED = "judged_"  # how the flags of verdicts begin
 _FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
 
@@ -68,6 +75,10 @@ def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Ques
     known = list(questions)
     if choice.question_ids:
         chosen = find_questions(known, choice.question_ids)
+        for question in chosen:
+            if not _is_readable(question):
+                words = f"{question.reason}: {question.detail}"
+                raise InputError(f"{question.question_id}: nothing to read: {words}")
     else:
         for name, wanted, there in (
             ("--database", choice.databases, {question.database_name for question in known}),
@@ -84,7 +95,7 @@ def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Ques
 
 
 def _is_chosen(question: Question, choice: Choice) -> bool:
-    if question.stage == "load_questions" or question.reason == Reason.UNREADABLE_DATABASE:
+    if question.stage == "load_questions" or not _is_readable(question):
         return False  # somebody has set it aside, or there is nothing to read
     if choice.databases and question.database_name not in choice.databases:
         return False
@@ -93,6 +104,10 @@ def _is_chosen(question: Question, choice: Choice) -> bool:
     is_corrected = question.source.get("correction") is not None
     is_judged = any(flag["code"].startswith(_JUDGED) for flag in question.flags)
     return choice.judged or not (is_corrected or is_judged)
+
+
+def _is_readable(question: Question) -> bool:
+    return bool(question.gold_sql) and question.reason != Reason.UNREADABLE_DATABASE
 
 
 def _key(question: Question) -> Key:
@@ -117,32 +132,42 @@ def read_gold(
     """Let a model read the chosen questions, write what follows, and return what came of it.
 
     Raises:
-        InputError: on options or files that cannot be meant, and if the server gives no reply for
-            several questions, one after another: what was read until then is kept.
+        InputError: on options or files that cannot be meant, if another run of this name has not
+            ended, if the server gives no reply for several questions, one after another, and if no
+            reading came to a verdict: what was read until then is kept.
     """
     if not _FILE_NAME.fullmatch(name):
         raise InputError(f"--name is {name!r}, expected a file name without ending: qwen3_32b")
     if template is not None and not template.is_file():
         raise InputError(f"--template: no file {template}")
-    readings = Readings(name)
-    questions = choose_questions(read_joined(), choice)
-    corpora = readings.corpora | {question.corpus for question in questions}
-    if len(corpora) > 1:
-        words = f"its readings and these questions are of {', '.join(sorted(corpora))}"
-        raise InputError(f"{readings.path}: {words}: choose another --name")
-    run = _Run(readings, server, turns, Tokens(max_tokens), template or TEMPLATE)
-    try:
-        with RewardPool(min(workers, count_cores()), databases=DATABASES) as pool:
-            asyncio.run(run.read_all(questions, pool, workers))
-    finally:
-        told = readings.write()
-    if run.fault:
-        raise InputError(f"{run.fault}\n{told}")
-    return f"{run.describe()}\n{told}"
+    known = list(read_joined())
+    questions = choose_questions(known, choice)
+    unanswered = {_key(question) for question in known if question.gold_answer is None}
+    with open_readings(name, unanswered) as readings:
+        corpora = readings.corpora | {question.corpus for question in questions}
+        if len(corpora) > 1:
+            words = f"its readings and these questions are of {', '.join(sorted(corpora))}"
+            raise InputError(f"{readings.path}: {words}: choose another --name")
+        if not corpora:
+            words = "those that are chosen have a verdict, or are set aside"
+            raise InputError(f"no question to read: {words}; --judged takes the former")
+        run = _Run(readings, server, turns, Tokens(max_tokens), template or TEMPLATE)
+        try:
+            with RewardPool(min(workers, count_cores()), databases=DATABASES) as pool:
+                asyncio.run(run.read_all(questions, pool, workers))
+        finally:
+            written = readings.write()
+        counts = readings.count_questions([_key(question) for question in questions])
+    told = f"{run.describe()}\n{counts}\n{written}"
+    if run.fault or run.is_vain:
+        raise InputError(f"{run.fault or 'no reading came to a verdict'}\n{told}")
+    return told
 
 
 class _Run:
-    """fault: why the server is asked no more. is_out: whether it ended for want of tokens."""
+    """fault: why the server is asked no more. is_out: whether it ended for want of tokens. Of the
+    readings that were begun, those that are neither counted nor without a verdict were broken off.
+    """
 
     def __init__(
         self, readings: Readings, server: Server, turns: int, tokens: Tokens, template: Path
@@ -153,15 +178,22 @@ class _Run:
         self._tokens = tokens
         self._template = template
         self._log = start_log("read")
-        self._count = self._without = self._failures = 0
+        self._begun = self._count = self._without = self._failures = 0
         self._drawing = asyncio.Lock()  # one query at a time: `Watchdog`
         self._is_out = False
         self.fault = ""
 
+    @property
+    def is_vain(self) -> bool:
+        """Whether it has read, and no reading came to a verdict."""
+        return self._begun > 0 and not self._count
+
     def describe(self) -> str:
-        words = f"{spell_count(self._count, 'reading', ',')}, {self._tokens.spent:,} tokens"
+        words = f"{spell_count(self._begun, 'reading', ',')}, {self._tokens.spent:,} tokens"
         if self._without:
             words += f", {self._without:,} without a verdict"
+        if broken_off := self._begun - self._count - self._without:
+            words += f", {broken_off:,} broken off"
         return f"{words}; ended by --max-tokens {self._tokens.most:,}" if self._is_out else words
 
     async def read_all(self, questions: list[Question], pool: RewardPool, workers: int) -> None:
@@ -170,7 +202,8 @@ class _Run:
         with show_progress("read", total=len(left), unit="questions") as advance:
             # Bodies are read as they are sent, so that their bound holds.
             async with aiohttp.ClientSession(trust_env=True, auto_decompress=False) as session:
-                model = Model(self._server, session, self._tokens)
+                model = Model(self._server, session, self._tokens, self._show)
+                waiting = asyncio.create_task(self._show_waiting(model))
                 for start in range(0, len(left), _BATCH):
                     batch = left[start : start + _BATCH]
                     for number in range(1, MOST_READINGS + 1):
@@ -183,6 +216,19 @@ class _Run:
                             self._work(queue, number, model, pool, advance) for _ in range(workers)
                         )
                         await asyncio.gather(*work)
+                waiting.cancel()
+
+    def _show(self, words: str) -> None:
+        self._log.info("%s", make_printable(words))
+
+    async def _show_waiting(self, model: Model) -> None:
+        """Show that the run goes on as long as no reading ends."""
+        while True:
+            ended = self._count + self._without
+            await asyncio.sleep(_SHOW_EVERY_S)
+            if ended == self._count + self._without and model.waiting:
+                requests = spell_count(model.waiting, "request")
+                self._show(f"waits for {requests}: no reading ended for {_SHOW_EVERY_S:g} s")
 
     async def _work(
         self,
@@ -195,10 +241,12 @@ class _Run:
         for question in queue:
             if self.fault or self._is_out:
                 return
+            self._begun += 1
             try:
                 await self._read(question, number, model, pool)
             except OutOfTokensError:
                 self._is_out = True
+                continue
             except NoReplyError as error:
                 self._failures += 1
                 self._tell(question, str(error))
@@ -212,13 +260,15 @@ class _Run:
             else:
                 self._failures = 0
                 self._count += 1
-                advance(0.5 if number < MOST_READINGS else 0)
+                if self._readings.find_next(_key(question)) is not None:
+                    continue
+            advance(1)  # it is settled, or not read again by this run
 
     def _ends(self, error: NoReplyError) -> bool:
         """Whether other questions have no reply either. One request of many may be too long."""
         if error.status in _OF_ALL:
             return True
-        is_of_request = error.status in _OF_REQUEST and self._count > 0
+        is_of_request = error.status in OF_REQUEST and self._count > 0
         return self._failures >= _MOST_FAILURES and not is_of_request
 
     def _tell(self, question: Question, why: str) -> None:

@@ -44,7 +44,8 @@ def test_reading_is_that_of_a_run_and_the_pipeline_takes_it(
             "no_proxy": "127.0.0.1",
         }
         done = run(folder, *command, environment=environment)
-        assert done.stderr == ""
+        told = done.stderr.splitlines()
+        assert [line for line in told if ": right: gold has no answer (" not in line] == []
         text = (ROOT / PAGE).read_text(encoding="utf-8")
         before, _, rest = text.partition(COMMAND)
         expect_page(PAGE, f"{before}{COMMAND}{done.stdout}{rest[rest.index('```') :]}")

@@ -280,7 +280,8 @@ def test_model_is_told_what_is_wrong_with_its_reply(
         Raw(b"[" * 99_999),
         Raw(b'{"choices": [{"message": "x"}]}'),
         Raw(b'{"choices": [], "usage": 3}'),
-        say(["x"]),
+        say([3]),
+        say(3),
         say(None, calls=[3]),
         say(None, calls=[{"id": 1, "function": {"name": None}}]),
         quick=5,
@@ -295,7 +296,7 @@ def test_what_is_no_reply_is_asked_for_again(read: Callable[..., Ran], bad: Raw)
 
 
 def test_calls_without_an_end_are_ended(read: Callable[..., Ran]) -> None:
-    server, out, err = read(query(*["SELECT 1"] * 9), "--turns", "4")
+    server, _, err = read(query(*["SELECT 1"] * 9), "--turns", "4", status=1)
     assert [request["tool_choice"] for request in server.asked[:4]] == ["auto"] * 2 + ["none"] * 2
     told = [
         message["content"] for message in server.asked[1]["messages"] if message["role"] == "tool"
@@ -304,7 +305,8 @@ def test_calls_without_an_end_are_ended(read: Callable[..., Ran]) -> None:
     assert "No more queries" in last_message(server.asked[2])
     assert len(server.asked) == 4  # the second reading would be the first again
     assert "a: no verdict: no verdict in 4 replies: it went on querying" in err
-    assert "0 questions settled" in out
+    assert "no reading came to a verdict" in err
+    assert "0 questions settled" in err
     assert not VERDICTS.exists()
 
 
@@ -312,6 +314,177 @@ def test_one_turn_needs_no_tools(read: Callable[..., Ran]) -> None:
     server, _, _ = read(GOOD, "--turns", "1")
     assert all("tools" not in request for request in server.asked)
     assert "run_sql" not in server.asked[0]["messages"][0]["content"]
+
+
+def test_gold_without_an_answer_is_not_right(read: Callable[..., Ran]) -> None:
+    """Nor where an earlier file says so."""
+    write_joined(INTERIM, [make_question()])
+    read(GOOD)
+    failed = make_question(gold_answer=None, reason="sql_error", detail="no such column: nam")
+    write_joined(INTERIM, [failed])
+    server, _, _ = read(in_turn(GOOD, judge("wrong", OTHER)))
+    assert "right: gold has no answer (sql_error: no such column: nam)" in last_message(
+        server.asked[1]
+    )
+    assert len(server.asked) == 3
+    line, of_correction = list_verdicts()
+    assert (line["verdict"], line["readings"]) == ("wrong", ["wrong", "wrong"])
+    assert of_correction["gold_sql"] == OTHER
+
+
+def test_model_that_holds_gold_without_an_answer_for_right_settles_nothing(
+    read: Callable[..., Ran],
+) -> None:
+    empty = make_question(gold_answer=None, reason="null_answer", detail="NULL")
+    write_joined(INTERIM, [empty])
+    _, _, err = read(GOOD, "--turns", "2", status=1)
+    assert "a: no verdict: no verdict in 2 replies: right: gold has no answer (null_answer" in err
+    assert "1 question chosen: 0 settled, 0 read and not settled, 1 without a verdict" in err
+    assert not VERDICTS.exists()
+
+
+DRAFT = '<think>Perhaps {"verdict": "right"}'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        say(DRAFT, finish="length"),
+        say(DRAFT),
+        say(f"{DRAFT}</think> Gold counts names."),
+        say('{"verdict": "right"}', finish="length"),
+        say([{"type": "thinking", "thinking": [{"type": "text", "text": '{"verdict": "right"}'}]}]),
+        say(None, reasoning_content='{"verdict": "right"}'),
+        say("", reasoning='{"verdict": "right"}'),
+        say(f"{DRAFT}{' and so on' * 9000}"),  # more than stays in the conversation
+    ],
+)
+def test_draft_of_a_verdict_is_none(read: Callable[..., Ran], reply: Raw) -> None:
+    wrong = judge("wrong", OTHER)
+    server, _, _ = read(in_turn(reply, wrong))
+    assert len(server.asked) == 3
+    assert list_verdicts()[0]["readings"] == ["wrong", "wrong"]
+
+
+# --- servers as they are
+
+
+def function(name: str = "run_sql", **others: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, **others}}
+
+
+SQL = {"sql": "SELECT name\nFROM ship WHERE id = 1"}
+TEXT = json.dumps(SQL)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [function(arguments=SQL)],
+        [{**function(arguments=SQL), "id": None}],
+        [{**function(arguments=TEXT), "id": ""}],
+        [{**function(arguments=TEXT), "id": 7}],
+        [{**function(arguments=TEXT.replace("\\n", "\n")), "id": "a"}],
+        [{**function(arguments=json.dumps(TEXT)), "id": "a"}],
+        [{**function(arguments=TEXT), "id": "a"}, {**function(arguments=SQL), "id": "a"}],
+        [function(arguments=SQL), {**function(arguments=SQL), "index": 1}],
+    ],
+)
+def test_call_is_read_as_servers_write_it(
+    read: Callable[..., Ran], calls: list[dict[str, Any]]
+) -> None:
+    server, _, _ = read(in_turn(say(None, calls=calls), GOOD))
+    said, *answers = server.asked[1]["messages"][1:]
+    ids = [made["id"] for made in said["tool_calls"]]
+    assert len(set(ids)) == len(calls)
+    assert [answer["tool_call_id"] for answer in answers] == ids
+    assert [json.loads(answer["content"]) for answer in answers] == [[["Tern"]]] * len(calls)
+    for made in said["tool_calls"]:  # as OpenAI has them
+        assert json.loads(made["function"]["arguments"]) == SQL
+
+
+@pytest.mark.parametrize("arguments", [None, "", "{}", {}, [], 3, "null"])
+def test_call_without_arguments_is_told_so(read: Callable[..., Ran], arguments: Any) -> None:
+    server, _, _ = read(in_turn(say(None, calls=[function(arguments=arguments)]), GOOD))
+    assert last_message(server.asked[1]).startswith("Expected the arguments")
+
+
+WRONG_LINE = {"verdict": "wrong", "sql": "SELECT count(DISTINCT port_id)\nFROM ship", "reason": "x"}
+RAW_LINE = json.dumps(WRONG_LINE).replace("\\n", "\n")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        say(RAW_LINE),
+        say([{"type": "text", "text": RAW_LINE}]),
+        say([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": RAW_LINE}]),
+        say([{"type": "reasoning", "text": "{"}, {"type": "output_text", "text": RAW_LINE}]),
+        say([RAW_LINE[:9], RAW_LINE[9:]]),
+        say({"type": "text", "text": RAW_LINE}),
+        Raw(say(json.dumps(WRONG_LINE)).body.replace(b" ", b" \n")),
+        Raw(say("A\nB " + json.dumps({**WRONG_LINE, "sql": OTHER})).body.replace(b"\\n", b"\n")),
+        Raw(b"\xef\xbb\xbf" + say(RAW_LINE, calls=[], tokens=None).body),
+    ],
+    ids=range(9),
+)
+def test_content_is_read_as_servers_write_it(read: Callable[..., Ran], reply: Raw) -> None:
+    server, _, _ = read(reply)
+    assert len(server.asked) == 2
+    assert [line["verdict"] for line in list_verdicts()] == ["wrong", "right"]
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "body"),
+    [
+        ("max_tokens", 422, b'{"detail": [{"loc": ["body", "max_completion_tokens"]}]}'),
+        ("max_tokens", 400, b"Unrecognized request argument supplied"),
+        ("max_completion_tokens", 400, b"Unsupported parameter: 'max_tokens'"),
+    ],
+)
+def test_length_has_the_name_that_the_server_takes(
+    read: Callable[..., Ran], known: str, status: int, body: bytes
+) -> None:
+    write_joined(INTERIM, FEW)
+    refused = Raw(status=status, body=body)
+    server, _, _ = read(lambda request: GOOD if known in request else refused)
+    lengths = [[name for name in request if name.startswith("max_")] for request in server.asked]
+    assert lengths[1:] == [[known]] * (len(lengths) - 1)
+    assert len(lengths) == 6 + (known == "max_tokens")
+
+
+def test_wait_for_the_server_is_shown(
+    read: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Raw(status=429, body=b"one at a time", retry_after="1.2")
+    _, _, err = read(in_turn(busy, GOOD))
+    assert "read: waits 1 s, then asks again: status 429 Too Many Requests: one at a time" in err
+    monkeypatch.setattr("answerkey.reading.run._SHOW_EVERY_S", 0.1)
+    READINGS.unlink()
+    VERDICTS.unlink()
+    CORRECTIONS.unlink()
+    _, _, err = read(in_turn(Raw(b" " * 9, times=9, pause_s=0.1), GOOD))
+    assert "read: waits for 1 request: no reading ended for 0.1 s" in err
+
+
+def test_key_that_a_server_quotes_is_written_nowhere(
+    read: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-kim")
+    write_joined(INTERIM, FEW)
+    quoted = in_turn(
+        judge("wrong", OTHER, reason="The key is key-of-kim."),
+        say("key-of-kim"),
+        judge("wrong", OTHER, reason="It is key-of-kim."),
+        Raw(b"key-of-kim"),
+        Raw(status=401, body=b"Incorrect API key provided: key-of-kim"),
+    )
+    _, out, err = read(quoted, status=1)
+    files = [path for path in Path().rglob("*") if path.is_file()]
+    assert READINGS in files
+    assert not [path for path in files if b"key-of-kim" in path.read_bytes()]
+    assert "key-of-kim" not in out + err
+    assert "Incorrect API key provided: ***" in err
 
 
 # --- bounds, and going on
@@ -341,7 +514,7 @@ def test_run_that_was_cut_short_goes_on_and_asks_nothing_twice(read: Callable[..
     assert [path.read_bytes() for path in (VERDICTS, READINGS, CORRECTIONS)] == before
 
 
-@pytest.mark.parametrize(("status", "times"), [(401, 1), (400, 5)])
+@pytest.mark.parametrize(("status", "times"), [(401, 1), (400, 10)])  # by both names of a length
 def test_server_that_refuses_all_ends_the_run_with_its_words(
     read: Callable[..., Ran], status: int, times: int
 ) -> None:
@@ -359,7 +532,8 @@ def test_request_that_is_too_long_ends_no_run_that_has_read_others(
     write_joined(INTERIM, [make_question(name) for name in "abcdefgh"])
     server, out, _ = read(in_turn(GOOD, Raw(status=400, body=b"too many tokens")))
     assert len(server.asked) == 9  # each once, and the one that was read again
-    assert "1 reading, 100 tokens, 8 without a verdict" in out
+    assert "9 readings, 100 tokens, 8 without a verdict" in out
+    assert "8 questions chosen: 0 settled, 1 read and not settled, 7 without a verdict" in out
 
 
 @pytest.mark.parametrize("tokens", mostly_slow(3000, None, -5, "many", 10**30, quick=2))
@@ -387,11 +561,14 @@ def test_question_is_chosen_by_risk_id_database_and_verdicts(
     corrected = make_question("g", gold_answer=None, answer_risk=None, source=note)
     write_joined(INTERIM, [*FEW, judged, failed, aside, corrected])
 
+    def judge_all(request: Request) -> Raw:
+        return judge("wrong", OTHER) if name_of(request) == "e" else GOOD
+
     def ask(*options: str) -> list[str]:
         READINGS.unlink(missing_ok=True)
         for path in (VERDICTS, CORRECTIONS):
             path.unlink(missing_ok=True)
-        return [name_of(request) for request in read(GOOD, *options)[0].asked]
+        return [name_of(request) for request in read(judge_all, *options)[0].asked]
 
     assert set(ask("--count", "2")) == {"e", "b"}
     assert set(ask("--judged")) == set("abcdeg")
@@ -460,9 +637,11 @@ def test_server_that_is_not_there_takes_no_tokens(
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-        assert main(["read", "--name", "tiny", "--attempts", "1"]) == 0
-    out, err = capfd.readouterr()
-    assert "0 readings, 0 tokens, 1 without a verdict" in out
+        with pytest.raises(SystemExit) as ended:
+            main(["read", "--name", "tiny", "--attempts", "1"])
+    assert ended.value.code == 1
+    err = capfd.readouterr().err
+    assert "1 reading, 0 tokens, 1 without a verdict" in err
     assert "Cannot connect to host 127.0.0.1" in err
 
 
@@ -471,6 +650,70 @@ def test_key_goes_to_the_server(read: Callable[..., Ran], monkeypatch: pytest.Mo
     server, _, _ = read(GOOD)
     assert {*server.keys} == {"Bearer secret-of-tests"}
     assert {request["path"] for request in server.asked} == {"/v1/chat/completions"}
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"total_tokens": 70}, 140),
+        ({"prompt_tokens": 30, "completion_tokens": 5}, 70),
+        ({"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": None}, 70),
+    ],
+)
+def test_tokens_are_what_the_server_says(
+    read: Callable[..., Ran], usage: dict[str, Any], tokens: int
+) -> None:
+    response = json.loads(GOOD.body) | {"usage": usage}
+    _, out, _ = read(Raw(json.dumps(response).encode()))
+    assert f"2 readings, {tokens} tokens\n" in out
+
+
+def test_run_without_a_question_says_so(read: Callable[..., Ran]) -> None:
+    write_joined(INTERIM, [make_question(flags=[{"code": "judged_right", "evidence": {}}])])
+    server, _, err = read(GOOD, status=1)
+    assert "no question to read: those that are chosen have a verdict, or are set aside" in err
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("known", [{"gold_sql": ""}, {"reason": "unreadable_database"}])
+def test_question_without_gold_or_database_is_not_read(
+    read: Callable[..., Ran], known: dict[str, Any]
+) -> None:
+    aside = make_question("b", gold_answer=None, detail="It is gone.", **known)
+    write_joined(INTERIM, [make_question(), aside])
+    server, _, err = read(GOOD, "--question-id", "b", status=1)
+    assert "b: nothing to read: " in err
+    assert server.asked == []
+    server, _, _ = read(GOOD)
+    assert {name_of(request) for request in server.asked} == {"a"}
+
+
+@pytest.mark.slow
+def test_second_run_of_a_name_is_refused_until_the_first_is_gone(
+    read: Callable[..., Ran], folder: Path
+) -> None:
+    hangs = threading.Event()
+
+    def hang(request: Request) -> Raw:
+        hangs.set()
+        return Raw(b" ", times=0, pause_s=0.05)
+
+    with serve(hang) as server:
+        environment = {**os.environ, "OPENAI_BASE_URL": server.url, "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "answerkey", "read", "--name", "tiny"]
+        started = subprocess.Popen(command, cwd=folder, env=environment)
+        try:
+            assert hangs.wait(timeout=120)
+            other, _, err = read(GOOD, status=1)
+            assert "a run of `answerkey read --name tiny` that has not ended: wait for it" in err
+            assert other.asked == []
+            assert not VERDICTS.exists()
+            read(GOOD, "--name", "another")
+        finally:
+            started.kill()
+            started.wait(timeout=60)
+    read(GOOD)
+    assert [line["verdict"] for line in list_verdicts()] == ["right"]
 
 
 @pytest.mark.slow

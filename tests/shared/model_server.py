@@ -27,9 +27,11 @@ class Raw:
     length: int | None = None
 
 
-def say(content: Any, *, tokens: Any = 100, calls: Any = None, finish: str = "stop") -> Raw:
-    """A chat completion. tokens: None: it does not say what it took."""
-    message = {"role": "assistant", "content": content}
+def say(
+    content: Any, *, tokens: Any = 100, calls: Any = None, finish: str = "stop", **others: Any
+) -> Raw:
+    """A chat completion. tokens: None: it does not say what it took. others: of the message."""
+    message = {"role": "assistant", "content": content, **others}
     if calls is not None:
         message["tool_calls"] = calls
     response: dict[str, Any] = {"choices": [{"message": message, "finish_reason": finish}]}
