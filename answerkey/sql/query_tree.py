@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
@@ -54,14 +55,29 @@ _AGGREGATES_WITHOUT_A_CLASS = {
 }
 
 
+# sqlglot reads these functions as others, which SQLite computes otherwise: mod(5.5, 2) is 1.5 and
+# 5.5 % 2 is 1, and log10(x) differs from log(10, x) in the last digit. With a space after its name,
+# as in `MOD (a, 2)`, a function is one that sqlglot does not know, and leaves as it is.
+_FOLDED_FUNCTIONS = {"MOD", "LOG2", "LOG10"}
+
+
+class _Dialect(SQLite):
+    """SQLite as sqlglot has it, but for paths of JSON."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Keep a path as it is written: `a -> 'b.c'` is a key with a dot, `a -> '$.b.c'` is two."""
+        return path
+
+
 def parse_sql(sql: str) -> exp.Expr:
-    """Return the tree of `sqlglot.parse_one(sql, read="sqlite")`, in less time and with more care.
+    """Return the tree of a query, as sqlglot reads SQLite's dialect, but with more care.
 
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
     The type of a CAST is its affinity, which is all that SQLite makes of it: sqlglot takes STRING
-    for TEXT and NUMERIC for REAL. What SQLite passes over round a statement is left out.
+    for TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a' 'b'`.
+    What SQLite passes over round a statement is left out.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
@@ -75,7 +91,7 @@ def parse_sql(sql: str) -> exp.Expr:
     if len(tokens) > MAX_TOKENS:
         raise TooComplexError(f"more than {MAX_TOKENS} tokens")
     try:
-        statements = parser.parse(_replace_types(tokens), sql)
+        statements = parser.parse(_replace_tokens(tokens), sql)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ParseError(f"The parser fails: {error}") from error
     if not statements or statements[0] is None:
@@ -85,8 +101,8 @@ def parse_sql(sql: str) -> exp.Expr:
 
 @lru_cache(maxsize=1)
 def sqlite_dialect() -> Dialect:
-    """The dialect, to hand to sqlglot in place of its name, which it would look up each time."""
-    return Dialect.get_or_raise("sqlite")
+    """The dialect in which queries are read and written, to hand to sqlglot."""
+    return _Dialect()
 
 
 @lru_cache(maxsize=1)
@@ -95,14 +111,17 @@ def _set_up() -> tuple[Tokenizer, Parser]:
     return dialect.tokenizer(), dialect.parser()
 
 
-def _replace_types(tokens: list[Token]) -> list[Token]:
+def _replace_tokens(tokens: list[Token]) -> list[Token]:
     read: list[Token] = []
     opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
     for token in tokens:
         kind = token.token_type
         if kind == TokenType.L_PAREN:
-            is_cast = bool(read) and read[-1].token_type == TokenType.VAR
-            opened.append((is_cast and read[-1].text.upper() == "CAST", None))
+            called = read[-1] if read and read[-1].token_type == TokenType.VAR else None
+            name = called.text.upper() if called is not None else ""
+            opened.append((name == "CAST", None))
+            if called is not None and name in _FOLDED_FUNCTIONS:
+                called.text = f"{name} "
         elif kind == TokenType.ALIAS and opened:
             opened[-1] = (opened[-1][0], len(read) + 1)
         elif kind == TokenType.R_PAREN and opened:
@@ -113,6 +132,8 @@ def _replace_types(tokens: list[Token]) -> list[Token]:
                 # A name of that affinity that sqlglot does not know, and leaves as it is.
                 read[start].text = "NUM" if name == "NUMERIC" else name
                 del read[start + 1 :]
+        elif kind == TokenType.STRING and read and read[-1].token_type == TokenType.STRING:
+            token.token_type = TokenType.IDENTIFIER
         read.append(token)
     return read
 

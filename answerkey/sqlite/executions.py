@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from answerkey.base.reasons import Reason
 from answerkey.sqlite.answers import (
@@ -20,21 +20,37 @@ from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 _BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
 
 
+class _Execution(NamedTuple):
+    """The rows of a query, and at how many steps it was stopped; None for both where it fails."""
+
+    rows: list[Row] | None
+    stopped_at: int | None
+
+
 class Executions:
     """A database, and what the queries give on it that are asked for again."""
 
     def __init__(self, database: GuardedDatabase) -> None:
         self.database = database
-        self._known: dict[str, list[Row] | None] = {}
+        self._known: dict[str, _Execution] = {}
 
     def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
-        """The rows of a query, which is executed once; None where it has none."""
-        if sql not in self._known:
-            try:
-                self._known[sql] = self.database.execute(sql, max_steps=max_steps)
-            except QueryError:
-                self._known[sql] = None
-        return self._known[sql]
+        """The rows of a query; None where it fails, or is stopped at `max_steps`.
+
+        It is executed once, and again if it may take more steps than it was stopped at.
+        """
+        steps = max_steps or self.database.limits.max_steps
+        known = self._known.get(sql)
+        if known is None or (known.stopped_at is not None and known.stopped_at < steps):
+            known = self._known[sql] = self._execute(sql, steps)
+        return known.rows
+
+    def _execute(self, sql: str, steps: int) -> _Execution:
+        try:
+            return _Execution(self.database.execute(sql, max_steps=steps), None)
+        except QueryError as error:
+            is_stopped = error.reason is Reason.STEP_BUDGET_EXCEEDED
+            return _Execution(None, steps if is_stopped else None)
 
     def read_rows(self, sql: str) -> list[Row]:
         """The rows of a query that is known to run here.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -75,11 +75,44 @@ def make_new(value: Any, taken: Container[Any]) -> Any:
         return next(float(number) for number in count(start + 1) if number not in taken)
     if isinstance(value, bytes):
         return next(new for n in count() if (new := value + b"%d" % n) not in taken)
-    if _DATE.fullmatch(value[:10]):
-        value, *_ = [*list_near(value)[1:], value]
-        if value not in taken:
-            return value
-    return next(text for text in _count_texts(value) if text not in taken)
+    texts = chain(_count_days(value), _count_texts(value))
+    return next(text for text in texts if text not in taken)
+
+
+_LAST_DAY = date.max.toordinal()
+
+
+def _read_day(text: str) -> int | None:
+    """The number of the day that a text begins with, from 1 for 0001-01-01; None for no day."""
+    if not _DATE.fullmatch(text[:10]):
+        return None
+    try:
+        return date.fromisoformat(text[:10]).toordinal()
+    except ValueError:
+        return None
+
+
+def _write_day(day: int, text: str) -> str:
+    return date.fromordinal(day).isoformat() + text[10:]
+
+
+def _count_days(text: str) -> Iterator[str]:
+    """The days after the one that a text begins with, and then those before it."""
+    day = _read_day(text)
+    if day is not None:
+        for other in chain(range(day + 1, _LAST_DAY + 1), range(day - 1, 0, -1)):
+            yield _write_day(other, text)
+
+
+def move_day(text: str, days: int) -> str | None:
+    """A text that begins with a day, so many days later, but not before year 1 or after year 9999;
+    None for another text.
+
+    >>> move_day("2020-03-01 10:00", -1), move_day("0001-01-02", -400), move_day("soon", 1)
+    ('2020-02-29 10:00', '0001-01-01', None)
+    """
+    day = _read_day(text)
+    return None if day is None else _write_day(min(max(day + days, 1), _LAST_DAY), text)
 
 
 def _count_texts(text: str) -> Iterator[str]:
@@ -104,12 +137,8 @@ def list_near(value: Any) -> list[Any]:
     if not isinstance(value, str):
         return []
     if _DATE.fullmatch(value[:10]):
-        try:
-            day = date.fromisoformat(value[:10])
-            days = [day - timedelta(days=1), day + timedelta(days=1)]
-        except (ValueError, OverflowError):
-            days = []
-        return [near.isoformat() + value[10:] for near in days]
+        days = (move_day(value, -1), move_day(value, 1))
+        return [near for near in days if near is not None and near != value]
     if _DIGITS.fullmatch(value):
         number = int(value)
         return [f"{near:0{len(value)}}" for near in (number - 1, number + 1) if near >= 0]

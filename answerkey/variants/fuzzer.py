@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from datetime import date, timedelta
 from functools import partial
 from random import Random
 from typing import Any
 
 from answerkey.base.records import hash_value
-from answerkey.variants.constants import Conditions, Constant, Slot, list_near, make_new
+from answerkey.variants.constants import Conditions, Constant, Slot, list_near, make_new, move_day
 from answerkey.variants.draft import (
     Draft,
     DraftRow,
@@ -392,21 +391,17 @@ def _vary(random: Random, name: str, known: set[Any], value: Any) -> Any:
             return random.randint(low, max(math.floor(high), low + _MIN_SPREAD))
         high = max(high, low + _MIN_SPREAD)
         return round(random.uniform(low, high), 2)
-    if (day := _read_date(value)) is not None:
-        return (day + timedelta(days=random.randint(-_MAX_DAYS_BEFORE, 0))).isoformat() + value[10:]
-    return make_new(value, known) if isinstance(value, str) and name.endswith(_NAMES) else value
+    if not isinstance(value, str):
+        return value
+    moved = move_day(value, random.randint(-_MAX_DAYS_BEFORE, 0))
+    if moved is not None:
+        return moved
+    return make_new(value, known) if name.endswith(_NAMES) else value
 
 
 def _is_exact(value: Any) -> bool:
     """Whether a value is a number that integers and floats hold alike: not 1e300, not infinity."""
     return isinstance(value, int | float) and abs(value) <= _MAX_EXACT
-
-
-def _read_date(value: Any) -> date | None:
-    try:
-        return date.fromisoformat(value[:10])
-    except (TypeError, ValueError):
-        return None
 
 
 # Recipes, and the variants that they make.

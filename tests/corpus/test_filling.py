@@ -141,3 +141,26 @@ def test_column_holds_numbers_and_texts_whatever_its_type_says(
 def test_file_that_is_no_database_is_not_filled(tmp_path: Path) -> None:
     (tmp_path / "a.sqlite").write_bytes(b"SQLite format 3\0 and no more")
     assert fill_database(tmp_path / "a.sqlite", [], rows=20) is None
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        "0001-01-01",
+        "0001-12-31 23:59:59",
+        "0000-00-00",
+        "9999-12-31",
+        "9999-12-31 00:00:00.000",
+        "23:59:59",
+        "-0044-03-15",
+    ],
+)
+def test_dates_at_the_edge_of_the_calendar_are_filled(tmp_path: Path, day: str) -> None:
+    sql = "CREATE TABLE lease (id INTEGER PRIMARY KEY, tenant TEXT, ended DATETIME);"
+    sql += f"INSERT INTO lease VALUES (1, 'Ada', '{day}'), (2, 'Bo', '2021-06-30');"
+    queries = [f"SELECT tenant FROM lease WHERE ended {test} '{day}'" for test in ("=", ">", "<")]
+    path = fill(tmp_path, sql, queries)
+    assert path is not None
+    days = [each for (each,) in ask(path, "SELECT ended FROM lease ORDER BY id")]
+    assert days[:2] == [day, "2021-06-30"]
+    assert len(days) >= 20

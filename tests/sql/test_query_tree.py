@@ -8,7 +8,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from answerkey.sql.query_tree import make_limit, parse_sql, to_sql, write_with
+from answerkey.sql.query_tree import make_limit, parse_sql, sqlite_dialect, to_sql, write_with
 from answerkey.sqlite.statement import trim_statement
 
 QUERIES = [
@@ -32,7 +32,8 @@ def describe(parse, sql: str) -> str:
 @pytest.mark.parametrize("sql", [*QUERIES, *BROKEN])
 def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
     describe(parse_sql, before)
-    expected = describe(lambda text: sqlglot.parse_one(trim_statement(text), read="sqlite"), sql)
+    dialect = sqlite_dialect()
+    expected = describe(lambda text: sqlglot.parse_one(trim_statement(text), read=dialect), sql)
     assert describe(parse_sql, sql) == expected
 
 
@@ -82,3 +83,64 @@ def test_query_has_its_own_clauses_again_after_it_was_written_with_others(sql, c
     assert write_with(query, **clauses) == expected
     assert (repr(query), list(map(id, query.walk())), list(query.args)) == before
     assert all(node.parent is query for node in query.iter_expressions())
+
+
+SPELLINGS_THAT_DIFFER = [
+    ("mod(tons, 2)", "tons % 2"),
+    ("MOD(tons + 1, crew) * 2", "(tons + 1) % crew * 2"),
+    ("Mod (tons, 2)", "CAST(tons AS INTEGER) % CAST(2 AS INTEGER)"),
+    ("log10(crew)", "log(10, crew)"),
+    ("log2(crew)", "log(2, crew)"),
+    ("papers -> 'a.b'", "papers -> '$.a.b'"),
+    ("papers ->> 'a.b'", "papers ->> '$.a.b'"),
+    ("'tons' 'name'", "'tons' || 'name'"),
+    ("tons / 2", "tons / 2.0"),
+    ("CAST(tons AS INTEGER)", "round(tons)"),
+    ("name LIKE 'a%'", "name GLOB 'a*'"),
+    ("name || note", "name || coalesce(note, '')"),
+    ("total(crew)", "sum(crew)"),
+    ("max(tons, crew)", "max(tons)"),
+    ("substr(name, 0, 2)", "substr(name, 1, 2)"),
+    ("round(tons)", "round(tons, 1)"),
+    ("strftime('%Y', day)", "date(day)"),
+    ("tons IS NOT 2.5", "tons <> 2.5"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), SPELLINGS_THAT_DIFFER)
+def test_what_sqlite_computes_otherwise_is_another_query(left, right):
+    texts = [to_sql(parse_sql(f"SELECT {shown} FROM ship")) for shown in (left, right)]
+    assert texts[0] != texts[1]
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(FLEET)
+        for shown, text in zip((left, right), texts, strict=True):
+            try:
+                rows = connection.execute(f"SELECT {shown} FROM ship").fetchall()
+            except sqlite3.OperationalError:  # an SQLite without mathematical functions
+                continue
+            assert connection.execute(text).fetchall() == rows
+
+
+FLEET = """
+CREATE TABLE ship (name TEXT, note TEXT, tons REAL, crew INTEGER, day TEXT, papers TEXT);
+INSERT INTO ship VALUES ('Ada', NULL, 5.5, 1000, '2020-01-31', '{"a.b": 1, "a": {"b": 2}}');
+INSERT INTO ship VALUES ('bo', 'x', -2.5, 7, '0001-01-01', '{"a": {"b": [3]}}');
+INSERT INTO ship VALUES ('', '', NULL, 0, NULL, NULL);
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("crew <> 7", "crew != 7"),
+        ("crew == 7", "crew = 7"),
+        ("ifnull(tons, 0)", "coalesce(tons, 0)"),
+        ("substr(name, 2)", "substring(name, 2)"),
+        ("note ISNULL", "note IS NULL"),
+        ("pow(crew, 2)", "power(crew, 2)"),
+        ("CAST(tons AS INT)", "CAST(tons AS BIGINT)"),
+    ],
+)
+def test_what_sqlite_computes_alike_is_one_query(left, right):
+    texts = [to_sql(parse_sql(f"SELECT {shown} FROM ship")) for shown in (left, right)]
+    assert texts[0] == texts[1]

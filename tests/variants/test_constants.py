@@ -19,7 +19,10 @@ from answerkey.variants.constants import (
     fold_dates,
     list_conditions,
     list_constants,
+    list_near,
     list_witnesses,
+    make_new,
+    move_day,
 )
 from tests.shared.databases import make_database
 from tests.variants.world import read_world
@@ -245,3 +248,30 @@ def test_dates_of_the_clock_are_constants_at_an_instant(tmp_path, condition, fol
         after = to_sql(fold_dates(tree, Executions(database).find_rows))
     assert after == f"SELECT name FROM ship WHERE {folded} GROUP BY 1 HAVING COUNT(1) > 2"
     assert to_sql(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "near", "new"),
+    [
+        ("0001-01-01", ["0001-01-02"], "0001-01-02"),
+        ("0001-01-01 00:00:00", ["0001-01-02 00:00:00"], "0001-01-02 00:00:00"),
+        ("9999-12-31", ["9999-12-30"], "9999-12-30"),
+        ("9999-12-31T23:59:59Z", ["9999-12-30T23:59:59Z"], "9999-12-30T23:59:59Z"),
+        ("2023-12-31", ["2023-12-30", "2024-01-01"], "2024-01-01"),
+    ],
+)
+def test_days_near_one_are_days_of_the_calendar(value: str, near: list[str], new: str) -> None:
+    assert list_near(value) == near
+    assert make_new(value, {value}) == new
+
+
+def test_new_day_is_one_that_is_not_taken() -> None:
+    assert make_new("9999-12-30", {"9999-12-30", "9999-12-31"}) == "9999-12-29"
+    assert make_new("2024-02-28", {"2024-02-28", "2024-02-29"}) == "2024-03-01"
+
+
+@pytest.mark.parametrize("value", ["0000-00-00", "2023-02-30", "2023-13-01 08:00"])
+def test_text_that_only_looks_like_a_day_has_no_day_near_it(value: str) -> None:
+    assert list_near(value) == []
+    assert move_day(value, 1) is None
+    assert make_new(value, {value}) != value

@@ -1,0 +1,39 @@
+"""What queries give on one database, asked for more than once."""
+
+from pathlib import Path
+
+import pytest
+
+from answerkey.sqlite.executions import Executions
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+from tests.shared.databases import make_database
+
+_COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT {} FROM n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        (_COUNT.format(3000, "count(*)"), [(3000,)]),
+        (_COUNT.format(3000, "max(i)") + " WHERE i % 7 = 0", [(2996,)]),
+        (f"SELECT x.* FROM ({_COUNT.format(2000, 'sum(i)')}) AS x", [(2001000,)]),
+    ],
+)
+def test_query_that_was_stopped_early_is_executed_with_more_steps(
+    tmp_path: Path, sql: str, rows: list[tuple[int]]
+) -> None:
+    with GuardedDatabase(make_database(tmp_path / "a.sqlite", "CREATE TABLE t (a);")) as database:
+        executions = Executions(database)
+        assert executions.find_rows(sql, max_steps=2000) is None
+        assert executions.find_rows(sql, max_steps=1000) is None
+        assert executions.find_rows(sql) == rows
+        assert executions.find_rows(sql, max_steps=1000) == rows  # known by now
+
+
+def test_query_that_fails_or_passes_its_last_bound_stays_failed(tmp_path: Path) -> None:
+    path = make_database(tmp_path / "a.sqlite", "CREATE TABLE t (a);")
+    with GuardedDatabase(path, Limits(max_steps=2000)) as database:
+        executions = Executions(database)
+        for sql in ("SELECT b FROM t", _COUNT.format(3000, "count(*)")):
+            assert executions.find_rows(sql, max_steps=1000) is None
+            assert executions.find_rows(sql) is None
