@@ -167,7 +167,7 @@ class Model:
             try:
                 return await self._ask_by_name(body)
             except _RefusedError as error:
-                words = self._hide_key(str(error))
+                words = hide_known(str(error))
                 if not error.may_pass or attempt == server.attempts:
                     raise NoReplyError(words, status=error.status) from None
                 await self._wait(wait_s if error.wait_s is None else error.wait_s, words)
