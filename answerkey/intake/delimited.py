@@ -41,6 +41,7 @@ _BYTE_ORDER_MARKS = (  # that of UTF-32 begins with that of UTF-16
 )
 _MAX_CELL_CHARS = 2**31 - 1  # Python's own limit is 131,072
 _MAX_NAMED = 5  # names, lines or columns that a message lists
+_MAX_SHOWN_CHARS = 40
 _CHUNK_ROWS = 10_000
 
 # --- text, cell by cell
@@ -65,34 +66,32 @@ class DelimitedText:
         self.encoding = find_encoding(path)
         self.names_delimiter = False
         self.delimiter = self._choose_delimiter()
-        _, self.header, _ = next(self._parse(self.delimiter), (0, [], ""))
+        _, self.header, _ = next(self._parse(self.delimiter), (range(0), [], ""))
         if not self.header:
             raise InputError(f"{path}: line 1 is empty: expected a line of names")
 
-    def read_rows(self) -> Iterator[tuple[int, Cells]]:
-        """The rows after the header, each with its first line; `[]` is an empty line.
+    def read_rows(self) -> Iterator[tuple[range, Cells]]:
+        """The rows after the header, each with its lines; `[]` is an empty line.
 
         Raises:
             InputError: a row has more values than the header has names, or cannot be read.
         """
         rows = self._parse(self.delimiter)
         next(rows)
-        for line, cells, raw in rows:
+        for lines, cells, raw in rows:
             if len(cells) > len(self.header):
-                names = ", ".join(self.header[:_MAX_NAMED]) + ", ..." * self._is_wide()
+                names = ", ".join(map(_show_name, self.header[:_MAX_NAMED]))
+                names += ", ..." * (len(self.header) > _MAX_NAMED)
                 words = f"{len(cells)} values, expected {len(self.header)}: {names}"
-                raise self._fail(line, f"{words} (separated by {self.describe_delimiter()})")
+                raise self._fail(lines[0], f"{words} (separated by {self.describe_delimiter()})")
             if "" not in cells:
-                yield line, [*cells]
+                yield lines, [*cells]
                 continue
             quoted = _find_quoted(raw, self.delimiter) if '""' in raw else frozenset()
-            yield line, [cell or ("" if at in quoted else None) for at, cell in enumerate(cells)]
+            yield lines, [cell or ("" if at in quoted else None) for at, cell in enumerate(cells)]
 
     def describe_delimiter(self) -> str:
         return _MARK_NAMES.get(self.delimiter, f"`{self.delimiter}`")
-
-    def _is_wide(self) -> bool:
-        return len(self.header) > _MAX_NAMED
 
     def _choose_delimiter(self) -> str:
         """What a first line `sep=;` says, or a tab for .tsv. Otherwise it is what separates the
@@ -115,7 +114,7 @@ class DelimitedText:
 
     def _count_names(self, delimiter: str) -> int:
         try:
-            _, cells, _ = next(self._parse(delimiter), (0, [], ""))
+            _, cells, _ = next(self._parse(delimiter), (range(0), [], ""))
         except InputError:
             return 0
         return len(cells)
@@ -132,8 +131,8 @@ class DelimitedText:
         # Only CR and LF end a line; a text may hold any other character.
         return self.path.open(encoding=self.encoding, newline="")
 
-    def _parse(self, delimiter: str) -> Iterator[tuple[int, list[str], str]]:
-        """Each record with its first line and its text; the header is the first one."""
+    def _parse(self, delimiter: str) -> Iterator[tuple[range, list[str], str]]:
+        """Each record with its lines and its text; the header is the first one."""
         with self._open() as file:
             lines = _Lines(file)
             if self.names_delimiter:
@@ -161,7 +160,7 @@ class DelimitedText:
                     words = words or "a row ends with LF, and others with CR"
                     raise self._fail(start, f"{words}: put a text that has a line end in quotes")
                 ends = end
-                yield start, cells, raw
+                yield range(start, lines.number + 1), cells, raw
 
     def _fail(self, line: int, words: str) -> InputError:
         return InputError(f"{self.path}: line {line}: {words}")
@@ -241,6 +240,7 @@ TYPES = (TEXT, INTEGER, REAL, BOOLEAN, DATE, TIME, DATETIME)
 
 # How a column of numbers is written: all with two decimals, 1.5 beside 2, or 1.5 beside 2.0.
 _FIXED, _SHORT, _FLOAT = ("fixed", "short", "float")
+_WHOLE = frozenset((INTEGER, _SHORT))
 _TYPE_OF = {
     **{INTEGER: INTEGER, _FIXED: REAL, _SHORT: REAL, _FLOAT: REAL},
     **{DATE: DATE, TIME: TIME, DATETIME: DATETIME},
@@ -261,6 +261,7 @@ _BOOLEANS = {
     **dict.fromkeys(("false", "f", "no", "n", "0"), False),
 }
 _NO_NUMBERS = ("nan", "inf", "-inf", "infinity", "-infinity")
+_LOOKED_AT = 1000  # values of a column
 _FLOAT_DIGITS = 15  # that every float holds
 
 
@@ -288,7 +289,13 @@ class _Guess:
             self.kinds &= self._find_kinds(value)
             if not self.kinds:
                 self.misfit = (value, line)
-        self.alike += bool(self.kinds) or _looks_typed(value)
+        if self.count <= _LOOKED_AT:
+            self.alike += bool(self.kinds) or _looks_typed(value)
+
+    @property
+    def looks_typed(self) -> bool:
+        """Whether most of the first values look like numbers, times or truths."""
+        return self.alike * 2 > min(self.count, _LOOKED_AT)
 
     @property
     def type(self) -> str:
@@ -298,19 +305,23 @@ class _Guess:
     def _find_kinds(self, value: str) -> frozenset[str]:
         number = _NUMBER.fullmatch(value)
         if number is None:
-            return frozenset(kind for kind in _TIMES if _is_time(value, kind))
-        written = repr(float(value))
-        kinds = set()
-        if value.startswith("-") and float(value) == 0:  # SQLite has no -0
+            return frozenset(kind for kind in self.kinds & _TIMES.keys() if _is_time(value, kind))
+        decimals = number[1]
+        is_short = len(value) <= _FLOAT_DIGITS
+        if decimals is None and is_short and value != "-0" and "e" not in value:
+            return _WHOLE
+        real = float(value)
+        if real == 0 and value.startswith("-"):  # SQLite has no -0
             return frozenset()
+        written = repr(real)
+        kinds = set()
         if written == value:
             kinds.add(_FLOAT)
         if written.removesuffix(".0") == value:
             kinds.add(_SHORT)
         if value.removeprefix("-").isdigit() and _fits_integer(value):
             kinds.add(INTEGER)
-        decimals = number[1]
-        if decimals and "e" not in value and len(value) <= _FLOAT_DIGITS:
+        if decimals and is_short and "e" not in value:
             self.scale = len(decimals) if self.scale is None else self.scale
             if self.scale == len(decimals):
                 kinds.add(_FIXED)
@@ -476,9 +487,9 @@ class DelimitedTable:
             for each in zip(self.names, self.types, self._said, strict=True)
         ]
         columns: list[list[Any]] = [[] for _ in self.names]
-        for line, cells in _fill_rows(self.text):
+        for lines, cells in _fill_rows(self.text):
             for values, read, cell in zip(columns, readers, cells, strict=True):
-                values.append(None if cell is None else read(cell, line))
+                values.append(None if cell is None else read(cell, lines[0]))
             if len(columns[0]) == _CHUNK_ROWS:
                 yield columns
                 columns = [[] for _ in self.names]
@@ -494,7 +505,7 @@ class DelimitedTable:
             try:
                 return _read_value(cell, said)
             except ValueError as error:
-                place = f"{self.text.path}: line {line}: {name} is {cell!r}"
+                place = f"{self.text.path}: line {line}: {_show_name(name)} is {_show_value(cell)}"
                 form = f" written as {said.form}" * (said.form is not None)
                 words = f"{place}: expected {said.type}{form}, as --types says"
                 raise InputError(words) from error
@@ -507,13 +518,13 @@ class DelimitedTable:
         return lambda cell, line: reader(cell) if cell else None
 
 
-def _fill_rows(text: DelimitedText) -> Iterator[tuple[int, Cells]]:
+def _fill_rows(text: DelimitedText) -> Iterator[tuple[range, Cells]]:
     """The rows of a table: NULL for each value that is missing. An empty line is a row if there is
     one column, whose value it lacks, and none otherwise."""
     width = len(text.header)
-    for line, cells in text.read_rows():
+    for lines, cells in text.read_rows():
         if cells or width == 1:
-            yield line, cells + [None] * (width - len(cells))
+            yield lines, cells + [None] * (width - len(cells))
 
 
 def read_table(path: Path, table: str, choices: TypeChoices | None = None) -> DelimitedTable:
@@ -530,41 +541,43 @@ def read_table(path: Path, table: str, choices: TypeChoices | None = None) -> De
     done._said = [choices.take(table, name) if choices else None for name in names]
     guesses = [_Guess() for _ in names]
     empty, short, broken = _Tally(), _Tally(), _Tally()
-    for line, cells in text.read_rows():
+    for lines, cells in text.read_rows():
         if not cells:
-            empty.add(line)
+            empty.add(lines[0])
             if len(names) > 1:
                 continue
         elif len(cells) < len(names):
-            short.add(line)
+            short.add(lines[0])
         done.rows += 1
+        if len(lines) > 1:
+            broken.add(lines[0])
         for guess, cell in zip(guesses, cells, strict=False):
-            guess.add(cell, line)
-            if cell and ("\n" in cell or "\r" in cell):
-                broken.add(line)
+            guess.add(cell, lines[0])
     done.types = [
         said.type if said else guess.type for said, guess in zip(done._said, guesses, strict=True)
     ]
     columns = list(zip(names, done.types, done._said, guesses, strict=True))
     done.guessed = [
-        f"{name} {kind}" for name, kind, said, _ in columns if kind != TEXT and said is None
+        f"{_show_name(name)} {kind}"
+        for name, kind, said, _ in columns
+        if kind != TEXT and said is None
     ]
     as_text = [
-        f"{name} (`{_shorten(guess.misfit[0])}` in line {guess.misfit[1]})"
+        f"{_show_name(name)} ({_show_value(guess.misfit[0])} in line {guess.misfit[1]})"
         for name, kind, said, guess in columns
-        if kind == TEXT and said is None and guess.misfit and guess.alike * 2 > guess.count
+        if kind == TEXT and said is None and guess.misfit and guess.looks_typed
     ]
-    as_null = "are no row" if len(names) > 1 else "are rows with NULL"
+    as_null = "which are no row" if len(names) > 1 else "each a row with NULL"
     quotes = [(name, kind, guess.empty) for name, kind, _, guess in columns if guess.empty]
     done.warnings = [
         *([f"text, which a type would change: {', '.join(as_text)}"] if as_text else []),
         *(["its first line says what separates cells"] if text.names_delimiter else []),
         *renamed,
-        *empty.describe("empty line", as_null),
-        *short.describe("row", "have fewer values than names: the others are NULL"),
-        *broken.describe("cell", "hold line ends"),
+        *empty.describe(f"empty lines, {as_null}"),
+        *short.describe("rows with fewer values than names, where the others are NULL"),
+        *broken.describe("rows with a line end in a cell"),
         *(
-            f'{name}: {count} of "" are {"empty text" if kind == TEXT else "NULL"}'
+            f'{_show_name(name)}: {count} of "" are {"empty text" if kind == TEXT else "NULL"}'
             for name, kind, count in quotes
         ),
     ]
@@ -583,11 +596,11 @@ class _Tally:
         if len(self.lines) < _MAX_NAMED:
             self.lines.append(line)
 
-    def describe(self, thing: str, words: str) -> list[str]:
+    def describe(self, words: str) -> list[str]:
         if not self.count:
             return []
         places = ", ".join(map(str, self.lines)) + ", ..." * (self.count > len(self.lines))
-        return [f"{spell_count(self.count, thing)} (line {places}) {words}"]
+        return [f"{words}: {self.count} (line {places})"]
 
 
 def _name_columns(header: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -608,13 +621,18 @@ def _name_columns(header: Sequence[str]) -> tuple[list[str], list[str]]:
         taken.add(fold_name(name))
         names.append(name)
     changed = [
-        f"column {place}, {written!r}, is called {name}"
+        f"column {place}, {_show_value(written)}, is called {_show_name(name)}"
         for place, (written, name) in enumerate(zip(header, names, strict=True), start=1)
         if written != name
     ]
     return names, changed
 
 
-def _shorten(value: str) -> str:
-    shown = " ".join(value.split())
-    return shown if len(shown) <= 30 else f"{shown[:30]}..."
+def _show_name(name: str) -> str:
+    """A name for a line of text, whatever it holds."""
+    shown = name if name.isprintable() else repr(name)
+    return shown if len(shown) <= _MAX_SHOWN_CHARS else f"{shown[:_MAX_SHOWN_CHARS]}..."
+
+
+def _show_value(value: str) -> str:
+    return repr(value if len(value) <= _MAX_SHOWN_CHARS else f"{value[:_MAX_SHOWN_CHARS]}...")

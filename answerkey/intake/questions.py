@@ -179,7 +179,8 @@ def _read_csv(path: Path) -> list[tuple[str, dict[str, Any]]]:
     text = DelimitedText(path)
     names = _check_names(path, text.header)
     return [
-        (f"line {line}", dict(zip(names, cells, strict=False))) for line, cells in text.read_rows()
+        (f"line {lines[0]}", dict(zip(names, cells, strict=False)))
+        for lines, cells in text.read_rows()
     ]
 
 

@@ -120,6 +120,8 @@ def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None)
                 shutil.copyfileobj(packed, file)
         except (OSError, EOFError) as error:
             raise InputError(f"{path}: expected what gzip packed: {error}") from error
+        if content.suffix.lower() in TABLE_FILES:
+            return _open_tables(name, path, [content], stack, types)
     return _open_file(name, path, content, stack)
 
 

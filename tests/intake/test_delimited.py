@@ -198,21 +198,29 @@ def test_text_that_looks_like_numbers_or_times_is_told(tmp_path: Path) -> None:
     _, table = read(tmp_path, text)
     (words,) = table.warnings
     assert words == (
-        "text, which a type would change: lot (`12E3` in line 2), due (`03/04/2024` in line 2),"
-        " n (`n/a` in line 4)"
+        "text, which a type would change: lot ('12E3' in line 2), due ('03/04/2024' in line 2),"
+        " n ('n/a' in line 4)"
     )
 
 
 @pytest.mark.parametrize(
     ("content", "rows", "words"),
     [
-        ("a,b,c\n1,x,y\n2,z\n", [(1, "x", "y"), (2, "z", None)], "1 row (line 3)"),
-        ("a,b\n1,x\n\n2,y\n\n", [(1, "x"), (2, "y")], "2 empty lines (line 3, 5) are no row"),
-        ("a\nx\n\ny\n", [("x",), (None,), ("y",)], "1 empty line (line 3) are rows with NULL"),
+        ("a,b,c\n1,x,y\n2,z\n", [(1, "x", "y"), (2, "z", None)], "NULL: 1 (line 3)"),
+        (
+            "a,b\n1,x\n\n2,y\n\n",
+            [(1, "x"), (2, "y")],
+            "empty lines, which are no row: 2 (line 3, 5)",
+        ),
+        ("a\nx\n\ny\n", [("x",), (None,), ("y",)], "empty lines, each a row with NULL: 1 (line 3)"),
         ("a,b\n# 1,x\n#2,y\n", [("# 1", "x"), ("#2", "y")], ""),
         ("a,b\n1,'x\n2,y'\n", [(1, "'x"), (2, "y'")], ""),
         ('a,b\n1,5" pipe\n', [(1, '5" pipe')], ""),
-        ('a,b\n"1","x\n\r\ny, ""z"""\n', [(1, 'x\n\r\ny, "z"')], "1 cell (line 2)"),
+        (
+            'a,b\n"1","x\n\r\ny, ""z"""\n',
+            [(1, 'x\n\r\ny, "z"')],
+            "rows with a line end in a cell: 1 (line 2)",
+        ),
         ('a,b\nx,\ny,""\n', [("x", None), ("y", "")], 'b: 1 of "" are empty text'),
         ('a,b\nx,1\ny,""\n', [("x", 1), ("y", None)], 'b: 1 of "" are NULL'),
         ("a,b\r1,x\r2,y\r", [(1, "x"), (2, "y")], ""),
