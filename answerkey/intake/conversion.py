@@ -24,7 +24,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from answerkey.intake.engines import Engine, EngineError, Row, SourceTable
+from answerkey.intake.engines import DUCKDB, Engine, EngineError, Row, SourceTable, is_nested
 from answerkey.sqlite.files import LAYOUT
 from answerkey.sqlite.schema import fold_name, quote_name
 
@@ -35,6 +35,9 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 _EXACT_DIGITS = 15  # that every float holds
 
 ROUNDED = "rounded, since neither a float nor a 64-bit integer has so many digits"
+NO_JSON = "null in it for NaN or infinity, which JSON has not"
+# A text, or what no JSON has.
+_JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
 NO_NUMBER = "NULL, since it is no number (NaN)"
 
 INTEGER, REAL, TEXT, BLOB, BOOLEAN = ("INTEGER", "REAL", "TEXT", "BLOB", "BOOLEAN")
@@ -292,7 +295,8 @@ class Converter:
         self, table: SourceTable, done: ConvertedTable, lost: list[Counter[str]]
     ) -> Iterator[Row]:
         losers = [partial(_count_loss, counts) for counts in lost]
-        writers = [_choose_writer(declared) for _, _, declared in done.columns]
+        dialect = self.engine.dialect
+        writers = [_choose_writer(kind, declared, dialect) for _, kind, declared in done.columns]
         for row in self.engine.read_rows(table):
             yield tuple(
                 write(value, lose) for write, value, lose in zip(writers, row, losers, strict=True)
@@ -359,8 +363,22 @@ def _count_loss(counts: Counter[str], why: str) -> None:
     counts[why] += 1
 
 
-def _choose_writer(declared: str) -> Callable[[Any, Callable[[str], None]], Value]:
+def _choose_writer(
+    kind: str, declared: str, dialect: str
+) -> Callable[[Any, Callable[[str], None]], Value]:
+    if dialect == DUCKDB and is_nested(kind):
+        return _store_json
     return _store_time if declared in TIMES else store_value
+
+
+def _store_json(value: Any, lose: Callable[[str], None]) -> Value:
+    """JSON as SQLite reads it: DuckDB writes NaN and Infinity into it."""
+    if not isinstance(value, str):
+        return store_value(value, lose)
+    written = _JSON_PART.sub(lambda part: "null" if part[1] else part[0], value)
+    if written != value:
+        lose(NO_JSON)
+    return written
 
 
 def _store_time(value: Any, lose: Callable[[str], None]) -> Value:

@@ -73,7 +73,11 @@ def _describe(made: MadeDatabase) -> list[str]:
         if read:
             lines += [f"How they were read ({_TYPES}):", "", *read, ""]
         lost = [(table, words) for table in made.tables for words in table.lost]
-        lines += ["Lost:" if lost else "Nothing of them is lost.", ""]
+        left_out = len(source.engine.tables) - len(made.tables)
+        if left_out:
+            lines += [f"{spell_count(left_out, 'table')} left out, as is said above.", ""]
+        whole = "Nothing of the others is lost." if left_out else "Nothing of them is lost."
+        lines += ["Lost:" if lost else whole, ""]
         lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
     if made.dialect != SQLITE:
         how = "and executed there and here" if made.is_compared else "and executed nowhere else"

@@ -184,6 +184,15 @@ _READ_AS_TEXT = ("DATE", "TIME", "INTERVAL")
 _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT")
 
 
+def is_nested(kind: str) -> bool:
+    """Whether values of a type of DuckDB are read as JSON.
+
+    >>> is_nested("DOUBLE[]"), is_nested("STRUCT(a INTEGER)"), is_nested("DOUBLE")
+    (True, True, False)
+    """
+    return kind.endswith("]") or kind.startswith(_NESTED)
+
+
 class DuckDB:
     """A file of DuckDB, or one in memory with a table for each CSV or Parquet file."""
 
@@ -229,13 +238,14 @@ class DuckDB:
 
         connection = duckdb.connect()
         texts = {}
+        columnar = {}
         for path in paths:
+            if path.suffix.lower() not in delimited.ENDINGS:
+                columnar[path.stem] = _load_parquet(connection, path)
+                continue
+            texts[path.stem] = delimited.read_table(path, path.stem, choices)
             try:
-                if path.suffix.lower() in delimited.ENDINGS:
-                    texts[path.stem] = delimited.read_table(path, path.stem, choices)
-                    _load_text(connection, path.stem, texts[path.stem])
-                else:
-                    _load_parquet(connection, path)
+                _load_text(connection, path.stem, texts[path.stem])
             except duckdb.Error as error:
                 raise InputError(f"{path}: expected a table: {_first_line(error)}") from error
         engine = cls(connection, [])
@@ -243,6 +253,8 @@ class DuckDB:
             if (text := texts.get(table.name)) is not None:
                 table.rows, table.guessed = text.rows, text.guessed
                 table.remarks, table.warnings = [text.describe()], text.warnings
+            else:
+                table.rows, table.warnings = columnar[table.name]
         return engine
 
     def _fetch(self, sql: str) -> list[Row]:
@@ -299,19 +311,38 @@ def _load_text(connection: Any, name: str, text: delimited.DelimitedTable) -> No
         connection.unregister(_ROWS)
 
 
-def _load_parquet(connection: Any, path: Path) -> None:
+def _load_parquet(connection: Any, path: Path) -> tuple[int, list[str]]:
+    """Load a table; how many rows its file says that it has, and what is to be said of it."""
+    import duckdb
+    import pyarrow
+    from pyarrow import parquet
+
+    name = _quote("main", path.stem)
     # DuckDB takes [, * and a=1 in a path for more than a name.
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         link = Path(folder) / "table.parquet"
         link.symlink_to(path.resolve())
         place = str(link).replace("'", "''")
         rows = f"read_parquet('{place}', hive_partitioning = false)"
-        connection.execute(f"CREATE TABLE {_quote('main', path.stem)} AS FROM {rows}")
+        try:
+            connection.execute(f"CREATE TABLE {name} AS FROM {rows}")
+            with parquet.ParquetFile(link) as file:
+                count, written = file.metadata.num_rows, file.schema_arrow.names
+        except (duckdb.Error, pyarrow.ArrowException) as error:
+            words = _first_line(error).replace(str(link), path.name)
+            raise InputError(f"{path}: expected a table: {words}") from error
+    names = [column for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall()]
+    changed = [
+        f"column {there!r} is called {here}, since names are the same in any case"
+        for there, here in zip(written, names, strict=True)
+        if there != here
+    ]
+    return count, changed
 
 
 def _read_column(column: SourceColumn) -> str:
     name, kind = _quote(column.name), column.type
-    if kind.endswith("]") or kind.startswith(_NESTED):
+    if is_nested(kind):
         return f"CAST(to_json({name}) AS VARCHAR)"
     return f"CAST({name} AS VARCHAR)" if kind.startswith(_READ_AS_TEXT) else name
 

@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -328,6 +329,34 @@ def test_name_of_a_file_is_a_name(tmp_path: Path, name: str) -> None:
     assert list(tables) == [place.stem, columns.stem]
     assert [fetch(made, table) for table in tables] == [[(1,)], [(2,)]]
     assert [[column for column, *_ in table.columns] for table in tables.values()] == [["id"]] * 2
+
+
+def test_names_of_parquet_that_are_one_for_sqlite_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1], "A": [2], "b": [3]}), path)
+    tables, made = make(path)
+    assert fetch(made) == [(1, 2, 3)]
+    (words,) = tables["t"].warnings
+    assert words.startswith("column 'A' is called A_1")
+
+
+def test_parquet_that_is_none_is_told_by_its_name(tmp_path: Path) -> None:
+    for content in (b"", b"PAR1" * 10, b"a,b\n1,2\n"):
+        (tmp_path / "ship.parquet").write_bytes(content)
+        with pytest.raises(InputError, match=r"ship\.parquet: expected a table: ") as caught:
+            make(tmp_path / "ship.parquet")
+        assert "answerkey-" not in str(caught.value)
+
+
+def test_nested_values_are_json_that_sqlite_reads(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    duckdb.sql(
+        "SELECT ['nan'::DOUBLE, '-inf', 1.5] AS a, {'x': 'inf'::FLOAT} AS b,"
+        """ ['NaN', 'say "Infinity"'] AS c"""
+    ).write_parquet(str(path))
+    tables, made = make(path)
+    assert fetch(made) == [("[null,null,1.5]", '{"x":null}', '["NaN","say \\"Infinity\\""]')]
+    assert [words.partition(":")[0] for words in tables["t"].lost] == ["1 of a", "1 of b"]
 
 
 def test_table_of_too_many_columns_is_left_out_and_told(tmp_path: Path) -> None:
