@@ -362,3 +362,52 @@ def test_dialect_of_tables_is_that_in_which_queries_run(
     assert ("translated from duckdb" in told) is (expected == "duckdb")
     assert "dialect_differs" not in read_records()[0]
     assert [path.name for path in FOLDER.rglob("*.sqlite")] == ["fleet.sqlite"]
+
+
+def make_of_files(files: dict[str, str], sql: str, **options: Any) -> tuple[str, str]:
+    """What the terminal and the report say of a corpus of files and one question."""
+    pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    FOLDER.mkdir(parents=True)
+    for name, text in files.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    write_questions(FOLDER / "questions.json", [{"question": "Q", "sql": sql}])
+    told = make_corpus(FOLDER, **options)
+    return told, (FOLDER / "conversion.md").read_text(encoding="utf-8")
+
+
+def test_terminal_and_report_say_how_csv_was_read(project: Path) -> None:
+    files = {
+        "ship.csv": "id;code;born\n1;0017;03/04/2024\n2;0021\n",
+        "port.tsv": "name\tzip\nKiel\t24103\n",
+        "notes.txt": "",
+    }
+    told, report = make_of_files(files, "SELECT code FROM ship", types=["port.zip=TEXT"])
+    for text in (told, report):
+        assert "not read, since it is none of .csv, .tsv, .parquet: notes.txt" in text
+        assert "ship: text, which a type would change: code ('0017' in line 2), born" in text
+        assert (
+            "ship: rows with fewer values than names, where the others are NULL: 1 (line 3)" in text
+        )
+    assert "  guessed types: ship.id INTEGER; `--types TABLE.COLUMN=TYPE` says otherwise" in told
+    assert "- ship: ship.csv has 2 rows, counted by Python's csv module, and all are here" in report
+    assert "Nothing of them is lost." in report
+
+
+def test_table_that_sqlite_cannot_hold_is_told_in_the_report(project: Path) -> None:
+    wide = ",".join(f"c{place}" for place in range(2001))
+    files = {"wide.csv": f"{wide}\n", "ship.csv": "id\n1\n"}
+    _, report = make_of_files(files, "SELECT id FROM ship")
+    assert "- main.wide is left out: it has 2,001 columns" in report
+    assert "1 table left out, as is said above.\n\nNothing of the others is lost." in report
+
+
+def test_type_of_a_column_that_is_not_there_is_told(project: Path) -> None:
+    with pytest.raises(InputError, match=r"--types ship\.no: expected one of ship\.id"):
+        make_of_files({"ship.csv": "id\n1\n"}, "SELECT id FROM ship", types=["ship.no=TEXT"])
+    assert list_files(FOLDER) == ["questions.json", "ship.csv"]
+
+
+def test_rows_with_infinity_are_evidence(project: Path) -> None:
+    files = {"ship.csv": "a,b\n1.5,0.0\n-2.5,0.0\n"}
+    make_of_files(files, "SELECT a / b FROM ship", dialect="duckdb")
+    assert read_records()[0]["dialect_differs"]["there"] == [["inf"], ["-inf"]]
