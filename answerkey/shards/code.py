@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 from answerkey.base.records import hash_value
 
@@ -88,8 +89,28 @@ class _Stripper(ast.NodeTransformer):
 
 
 @lru_cache(maxsize=65_536)
-def _write(statement: ast.stmt) -> str:
-    return ast.unparse(statement)  # which knows no comments
+def _write(statement: ast.stmt) -> Any:
+    """A statement as lists and texts, the same under each version of Python.
+
+    `ast.unparse` and `ast.dump` are not: they write f-strings, and fields that are empty, in other
+    ways from version to version.
+    """
+    return _write_node(statement)
+
+
+def _write_node(node: Any) -> Any:
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 puts an empty text behind its last field
+        return ["JoinedStr", [_write_node(part) for part in node.values if not _is_blank(part)]]
+    if isinstance(node, ast.AST):
+        fields = ((name, _write_node(value)) for name, value in ast.iter_fields(node))
+        return [type(node).__name__, *([name, text] for name, text in fields if text)]
+    if isinstance(node, list):
+        return [_write_node(part) for part in node]
+    return "" if node is None else ascii(node)
+
+
+def _is_blank(part: ast.expr) -> bool:
+    return isinstance(part, ast.Constant) and part.value == ""
 
 
 def _select(names: set[str], statements: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
