@@ -132,13 +132,24 @@ def review(*, open: bool) -> int:
     return 0
 
 
-def evaluate(predictions: list[Path], *, out: Path, **options: Any) -> int:
+def evaluate(
+    predictions: list[Path],
+    *,
+    out: Path,
+    as_json: bool,
+    fail_under: float | None,
+    **options: Any,
+) -> int:
     from answerkey import evaluate
 
     with tell_mistakes(out):
         summary = evaluate.evaluate(*predictions, out=out, **options)
-    print(evaluate.describe(summary))
-    return 0
+    below = [] if fail_under is None else evaluate.list_below(summary, fail_under)
+    partial = evaluate.list_partial(summary)
+    print(json.dumps(summary) if as_json else evaluate.describe(summary), flush=True)
+    for sentence in below + partial * (as_json or bool(below)):
+        print(sentence, file=sys.stderr)
+    return 1 if below else 0
 
 
 def score(predictions: Path, **options: Any) -> int:
@@ -326,6 +337,18 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
         default=Path("reports/evaluation"),
         help="the folder for the page and the numbers (default: %(default)s)",
     )
+    verb.add_argument(
+        "--json",
+        dest="as_json",
+        action="store_true",
+        help="print summary.json in place of the table, as one line",
+    )
+    verb.add_argument(
+        "--fail-under",
+        type=_read_share,
+        metavar="SHARE",
+        help="end with status 1 if fewer are right, on the suites if these are used: 0.7 is 70 %%",
+    )
     verb.add_argument("--split", choices=("train", "eval"), help="count its questions alone")
     verb.add_argument(
         "--all-usable",
@@ -462,6 +485,13 @@ def _read_size(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
     return int(text)
+
+
+def _read_share(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1:
+            return value
+    raise argparse.ArgumentTypeError(f"expected a share from 0 to 1, such as 0.7, found {text!r}")
 
 
 def _read_number(text: str) -> float:

@@ -357,19 +357,61 @@ def _list_notes(summary: Record) -> Iterator[str]:
         different = sum(pair["differs"] for pair in pairs)
         yield (
             f"{different:,} of {spell_count(len(pairs), 'pair', ',')} differ beyond chance (exact"
-            " test on the same questions with Holm's correction, and draws of databases)"
+            " sign-flip test on the same questions with Holm's correction, and the interval of the"
+            " difference)"
         )
-    for system in systems:
-        if system["without_prediction"]:
-            of = f"{system['name']}: " if len(systems) > 1 else ""
-            without = spell_count(len(system["without_prediction"]), "question", ",")
-            yield f"{of}{without} without a prediction"
     left_out: Counter[str] = Counter()
     for system in systems:
         left_out.update(system["left_out"])
     if left_out:
         predictions = spell_count(left_out.total(), "prediction", ",")
         yield f"{predictions} of other questions{list_counts(left_out)}"
+    yield from list_partial(summary)
+
+
+def list_partial(summary: Record) -> list[str]:
+    """Return a sentence for each file that has no prediction for some of the questions.
+
+    >>> run = {"predictions": ["small.jsonl"], "questions": 109}
+    >>> list_partial({"run": run, "without_prediction": ["shop_eval_000"]})
+    ['small.jsonl is partial: 1 of 109 questions has no prediction there, and counts as wrong']
+    """
+    questions = f"{summary['run']['questions']:,} questions"
+    sentences = []
+    for name, system in _list_named(summary):
+        if count := len(system["without_prediction"]):
+            rest = "has no prediction there, and counts as wrong"
+            if count > 1:
+                rest = "have no prediction there, and count as wrong"
+            sentences.append(f"{name} is partial: {count:,} of {questions} {rest}")
+    return sentences
+
+
+def list_below(summary: Record, least: float) -> list[str]:
+    """Return a sentence for each file whose accuracy is below a share, from 0 to 1: on the test
+    suites, if predictions were tried there.
+
+    >>> accuracy = {"count": 109, "suite": 0.6, "database": 0.7}
+    >>> summary = {"run": {"predictions": ["small.jsonl"], "suites": True}, "accuracy": accuracy}
+    >>> list_below(summary, 0.65)
+    ['small.jsonl: 60.00% of 109 questions are right on the suite, expected 65.00% at least']
+    >>> list_below(summary, 0.6)
+    []
+    """
+    on = "suite" if summary["run"]["suites"] else "database"
+    return [
+        f"{name}: {accuracy[on]:.2%} of {spell_count(accuracy['count'], 'question', ',')} are right"
+        f" on the {on}, expected {least:.2%} at least"
+        for name, accuracy in ((name, system["accuracy"]) for name, system in _list_named(summary))
+        if accuracy[on] < least
+    ]
+
+
+def _list_named(summary: Record) -> list[tuple[str, Record]]:
+    """Each system by its name, or a single one by its file."""
+    if "systems" in summary:
+        return [(system["name"], system) for system in summary["systems"]]
+    return [(Path(summary["run"]["predictions"][0]).name, summary)]
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""Shares of questions with their intervals, pass@k, the ranks of systems with theirs, and which
-pairs of systems differ beyond chance."""
+"""Shares of questions with their intervals, pass@k, which pairs of systems differ beyond chance,
+and the ranks that these leave to systems."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
@@ -13,26 +12,10 @@ from typing import NamedTuple, TypedDict
 
 from answerkey.base.records import HARDNESS_LEVELS
 from answerkey.dataset import Question
+from answerkey.evaluation.intervals import Interval, difference_interval, mean_interval
 from answerkey.evaluation.scoring import Score
 
-RESAMPLES = 2000
 LEVEL = 0.05  # how likely a comparison of equal systems may call any pair different
-_SEED = 20
-
-Interval = tuple[float, float]  # the middle 95 % of what draws with replacement give
-
-
-def bootstrap_mean(clusters: Sequence[Sequence[float]]) -> Interval:
-    """The percentile interval of a mean (Efron 1979), whose clusters are drawn with replacement;
-    if there is only one, its values are.
-
-    Values of one cluster, such as the questions of one database, are right and wrong together: an
-    interval that draws them one by one would be too narrow.
-
-    >>> bootstrap_mean([[1.0], [0.0], [1.0], [1.0]])
-    (0.25, 1.0)
-    """
-    return _find_middle([mean for (mean,) in _draw_means([clusters])])
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
@@ -46,7 +29,8 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 
 def find_chance(differences: Iterable[int]) -> float:
     """How likely chance alone gives a sum so far from 0, if each difference may as well have the
-    other sign: an exact test of paired values. If all are 1, -1 or 0 it is McNemar's.
+    other sign: the exact sign-flip test (Fisher 1935). Only if all are 1, -1 or 0 is it the test of
+    McNemar.
 
     >>> find_chance([1, 1, 1, 1, 1, -1]), find_chance([2, 2, 2, -2]), find_chance([0])
     (0.21875, 0.625, 1.0)
@@ -160,22 +144,26 @@ class Standing(TypedDict):
     """A system among others.
 
     rank: from 1; equal systems share one.
-    ranks: the lowest and the highest that 95 % of draws of databases give.
+    ranks: the best and the worst that the pairs leave: behind as many systems as are better beyond
+        chance, and ahead of as many as are worse. All are right together with 95 %, since the pairs
+        are.
     """
 
     name: str
     rank: int
-    ranks: Interval
+    ranks: tuple[int, int]
 
 
 class Pair(TypedDict):
     """Two systems: the difference in accuracy with its interval, and how many questions either has
     the larger share of right samples for.
 
-    chance: how likely equal systems give such counts (`find_chance`), corrected for all pairs. The
-        questions of one gold SQL count as one case, since they are right and wrong together.
-    differs: whether that is below LEVEL, and the interval on one side of 0. The first is about
-        other questions on the same databases, the second about other databases.
+    sums: what the test counts. The questions of one gold SQL are one case, since they are right
+        and wrong together, and the sum of a case is `better` less `worse` of its questions: how
+        many cases have each sum but 0, by its text, from the highest.
+    chance: how likely equal systems give such sums (`find_chance`), corrected for all pairs.
+    differs: whether that is below LEVEL, and the interval above 0, both for the same system. The
+        first is about other questions on the same databases, the second about other databases.
     """
 
     system: str
@@ -184,6 +172,7 @@ class Pair(TypedDict):
     interval: Interval
     better: int
     worse: int
+    sums: dict[str, int]
     chance: float
     differs: bool
 
@@ -219,8 +208,8 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Sta
 
     on: `suite` or `database`.
 
-    All systems are measured on the same draws of databases. With one database only, questions are
-    drawn, those of one gold SQL together.
+    Ranks follow from the pairs, so that a rank is sure only where pairs differ. The interval of a
+    difference takes databases as clusters; of one database, the questions of one gold SQL.
     """
     accuracies = {
         name: [getattr(result, f"on_{on}") for result in results]
@@ -228,41 +217,46 @@ def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Sta
     }
     means = {name: fmean(values) for name, values in accuracies.items()}
     names = sorted(means, key=lambda name: -means[name])
-    draws = _draw_means([_cluster(systems[name], accuracies[name]) for name in names])
-    ranks = [[1 + sum(b > a for b in draw) for a in draw] for draw in draws]
+    results = next(iter(systems.values()))
+    cases = [_name_case(result.question) for result in results]
+    compared = list(combinations(names, 2))
+    signs = [
+        [
+            (own > others) - (own < others)
+            for own, others in zip(accuracies[one], accuracies[two], strict=True)
+        ]
+        for one, two in compared
+    ]
+    sums = [_group(of_pair, cases) for of_pair in signs]
+    chances = correct_for_many([find_chance(of_pair) for of_pair in sums])
+    pairs: list[Pair] = []
+    for (one, two), of_pair, of_cases, chance in zip(compared, signs, sums, chances, strict=True):
+        differences = [a - b for a, b in zip(accuracies[one], accuracies[two], strict=True)]
+        low, high = difference_interval(_cluster(results, differences))
+        counts = Counter(of_cases)
+        pairs.append(
+            {
+                "system": one,
+                "other": two,
+                "difference": means[one] - means[two],
+                "interval": (low, high),
+                "better": of_pair.count(1),
+                "worse": of_pair.count(-1),
+                "sums": {str(value): counts[value] for value in sorted(counts)[::-1] if value},
+                "chance": chance,
+                "differs": chance < LEVEL and low > 0 and sum(of_cases) > 0,
+            }
+        )
+    ahead = Counter(pair["system"] for pair in pairs if pair["differs"])
+    behind = Counter(pair["other"] for pair in pairs if pair["differs"])
     standings: list[Standing] = [
         {
             "name": name,
             "rank": 1 + sum(other > means[name] for other in means.values()),
-            "ranks": _find_middle([float(draw[index]) for draw in ranks]),
+            "ranks": (1 + behind[name], len(names) - ahead[name]),
         }
-        for index, name in enumerate(names)
+        for name in names
     ]
-    cases = [_name_case(result.question) for result in next(iter(systems.values()))]
-    places = list(combinations(range(len(names)), 2))
-    signs = [
-        [
-            (own > others) - (own < others)
-            for own, others in zip(accuracies[names[one]], accuracies[names[two]], strict=True)
-        ]
-        for one, two in places
-    ]
-    chances = correct_for_many([find_chance(_group(of_pair, cases)) for of_pair in signs])
-    pairs: list[Pair] = []
-    for (one, two), of_pair, chance in zip(places, signs, chances, strict=True):
-        low, high = _find_middle([draw[one] - draw[two] for draw in draws])
-        pairs.append(
-            {
-                "system": names[one],
-                "other": names[two],
-                "difference": means[names[one]] - means[names[two]],
-                "interval": (low, high),
-                "better": of_pair.count(1),
-                "worse": of_pair.count(-1),
-                "chance": chance,
-                "differs": chance < LEVEL and (low > 0 or high < 0),
-            }
-        )
     return standings, pairs
 
 
@@ -278,36 +272,15 @@ def _group(signs: Iterable[int], cases: Iterable[Hashable]) -> list[int]:
     return list(sums.values())
 
 
-def _draw_means(systems: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:
-    if len(systems[0]) < 2:
-        systems = [[[value] for value in clusters[0]] for clusters in systems]
-    sizes = [len(cluster) for cluster in systems[0]]
-    sums = [[math.fsum(cluster) for cluster in clusters] for clusters in systems]
-    draw = random.Random(_SEED)
-    means = []
-    for _ in range(RESAMPLES):
-        drawn = draw.choices(range(len(sizes)), k=len(sizes))
-        count = sum(sizes[cluster_index] for cluster_index in drawn)
-        means.append([sum(own[cluster_index] for cluster_index in drawn) / count for own in sums])
-    return means
-
-
-def _find_middle(values: list[float]) -> Interval:
-    """The interval that holds the middle 95 % of as many values as are drawn."""
-    margin = round(RESAMPLES * 0.025)
-    ordered = sorted(values)
-    return ordered[margin], ordered[-margin - 1]
-
-
 def _measure(results: list[Result]) -> Accuracy:
     on_database = [result.on_database for result in results]
     on_suite = [result.on_suite for result in results]
     return {
         "count": len(results),
         "database": fmean(on_database),
-        "database_interval": bootstrap_mean(_cluster(results, on_database)),
+        "database_interval": mean_interval(_cluster(results, on_database)),
         "suite": fmean(on_suite),
-        "suite_interval": bootstrap_mean(_cluster(results, on_suite)),
+        "suite_interval": mean_interval(_cluster(results, on_suite)),
     }
 
 
