@@ -355,8 +355,9 @@ def _list_notes(summary: Record) -> Iterator[str]:
     systems = summary.get("systems", [summary])
     if pairs := summary.get("pairs"):
         different = sum(pair["differs"] for pair in pairs)
+        differ = "differs" if different == 1 else "differ"
         yield (
-            f"{different:,} of {spell_count(len(pairs), 'pair', ',')} differ beyond chance (exact"
+            f"{different:,} of {spell_count(len(pairs), 'pair', ',')} {differ} beyond chance (exact"
             " sign-flip test on the same questions with Holm's correction, and the interval of the"
             " difference)"
         )

@@ -476,7 +476,7 @@ class RewardPool:
         **others: Any,
     ) -> list[float]:
         """Return a reward for each completion: TRL's reward function, for
-        data/exports/trl/prompt_completion.
+        data/exports/trl/prompt_only.
 
         >>> score_completions(["```sql\\nSELECT name FROM ship\\n```"], database_name=["fleet"],
         ...                   gold_answer=['["Sun", "Tern"]'],

@@ -23,8 +23,8 @@ from answerkey.exports.prompts import (
     shows,
 )
 from answerkey.exports.questions_db import write_questions_db
-from answerkey.exports.trainers import FORMATS, write_formats
-from answerkey.exports.widened import widen_databases
+from answerkey.exports.trainers import FORMATS, describe_counts, write_formats
+from answerkey.exports.widened import describe_shortfall, widen_databases
 from answerkey.sections.whole_file import Params, read_params
 
 BROWSABLE = EXPORTS / "questions.db"
@@ -54,6 +54,8 @@ def main(params: Params) -> None:
                 seed=settings.widened_seed,
             )
             measured["widened"] = widened.summarize()
+            if shortfall := describe_shortfall(measured["widened"]):
+                log.warning(shortfall)
             for name, fault in widened.faults.items():
                 log.warning(f"{name} keeps its own schema: {fault}")
         counts = write_formats(
@@ -73,9 +75,12 @@ def main(params: Params) -> None:
             is_widened=is_widened,
         )
     write_json(LENGTHS, lengths.summarize() | measured)
-    splits = ", ".join(f"{split} {count}" for split, count in counts.items())
+    most = {split: max(of_split.values()) for split, of_split in counts.items()}
+    splits = ", ".join(f"{split} {count}" for split, count in most.items())
     formats = len([*FORMATS, BROWSABLE])
-    log.info(f"{spell_count(sum(counts.values()), 'question')} in {formats} formats: {splits}")
+    log.info(f"{spell_count(sum(most.values()), 'question')} in {formats} formats: {splits}")
+    for line in describe_counts(counts):
+        log.info(line)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ many of them are right. Without rollouts there are no pass rates."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -28,11 +29,11 @@ def main(params: Params) -> None:
     reward = params.reward
     execution = params.execution
     rollouts = read_rollouts(ROLLOUTS)
-    wanted = {
-        question_id
+    count = {
+        question_id: sum(models.total() for models in samples.values())
         for question_id, samples in rollouts.items()
-        if sum(models.total() for models in samples.values()) >= settings.min_rollouts
     }
+    wanted = {question_id for question_id in count if count[question_id] >= settings.min_rollouts}
     rates: list[dict[str, Any]] = []
     if wanted:
         hashes = read_database_hashes(FOLDERS.databases)
@@ -55,13 +56,19 @@ def main(params: Params) -> None:
     if not rollouts:
         log.info("no rollouts in %s", ROLLOUTS)
         return
-    scored = spell_count(sum(rate["total"] for rate in rates), "rollout")
-    log.info(f"{scored} of {spell_count(len(rates), 'question')}")
-    if few := len(rollouts) - len(wanted):
+    scored = {rate["question_id"] for rate in rates}
+
+    def spell(names: Iterable[str]) -> str:
+        of = set(names)
+        number = spell_count(sum(count[name] for name in of), "rollout")
+        return f"{number} of {spell_count(len(of), 'question')}"
+
+    log.info(f"{spell(scored)} scored, {spell(rollouts)} read")
+    if few := rollouts.keys() - wanted:
         least = spell_count(settings.min_rollouts, "rollout")
-        log.info(f"{spell_count(few, 'question')} with fewer than {least}")
-    if others := len(wanted) - len(rates):
-        log.info(f"{spell_count(others, 'question_id')} of no question here that has an answer")
+        log.info(f"not scored: {spell(few)} with fewer than {least} each")
+    if others := wanted - scored:
+        log.info(f"not scored: {spell(others)} not here, or without an answer")
 
 
 if __name__ == "__main__":

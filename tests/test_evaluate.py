@@ -576,3 +576,33 @@ def test_a_full_disk_is_told_and_what_was_scored_is_kept(gold: Path, tmp_path: P
     evaluate(gold, out=out)
     assert (out / "journal.jsonl").read_bytes().startswith(kept[: kept.rindex(b"\n")])
     assert (out / "scores.jsonl").read_bytes() == wanted
+
+
+@pytest.mark.parametrize(("least", "status"), [("0", 0), ("0.5", 0), ("0.51", 1), ("1", 1)])
+def test_fail_under_ends_with_a_status_and_a_sentence(
+    questions: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], least, status
+) -> None:
+    """Half of the questions are right, and as many have no prediction."""
+    half = questions[: len(questions) // 2]
+    lines = [{"question_id": q["question_id"], "prediction": q["gold_sql"]} for q in half]
+    share = len(half) / len(questions)
+    path = write_lines(tmp_path / "part.jsonl", lines)
+    least = str(min(1, float(least) * 2 * share))
+    out = str(tmp_path / "out")
+    assert main(["evaluate", str(path), "--out", out, "--json", "--fail-under", least]) == status
+    printed = capsys.readouterr()
+    summary = json.loads(printed.out)
+    assert summary == json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    sentences = [line for line in printed.err.splitlines() if line.startswith("part.jsonl")]
+    below, partial = sentences if status else (None, *sentences)
+    missing = len(questions) - len(half)
+    assert f"part.jsonl is partial: {missing} of {len(questions)} questions" in partial
+    assert status == 0 or f"part.jsonl: {share:.2%} of {len(questions)} questions" in below
+
+
+@pytest.mark.parametrize("share", ["70", "-0.1", "nan", "most"])
+def test_fail_under_is_a_share(gold: Path, share: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", str(gold), f"--fail-under={share}"])
+    assert stopped.value.code == 2
+    assert "expected a share from 0 to 1, such as 0.7" in capsys.readouterr().err

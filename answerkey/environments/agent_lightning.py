@@ -3,7 +3,7 @@
     agentlightning.local.agent_class: answerkey.environments.agent_lightning.ToolAgent
     agentlightning.local.env_map: {ANSWERKEY_QUESTION: input}
 
-The data are the rows of data/exports/trl/prompt_completion. The model is asked through the gateway;
+The data are the rows of data/exports/trl/prompt_only. The model is asked through the gateway;
 its last reply is scored, and the event `reward` says why it is wrong. A row travels in a variable
 of the environment: on Linux it has 128 kB at most.
 

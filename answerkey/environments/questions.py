@@ -52,7 +52,7 @@ def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
         schema, which lie there; or what `answerkey.load` takes, such as "your-name/your-dataset" of
         the Hugging Face hub.
     """
-    table = Path(source, "trl", "prompt_completion", f"{split}.parquet")
+    table = Path(source, "trl", "prompt_only", f"{split}.parquet")
     if table.is_file():
         widened = Path(source, WIDENED.name)
         is_named = DATABASES_VARIABLE in os.environ or not (widened / "manifest.json").is_file()

@@ -5,7 +5,7 @@ that tells TRL's logs what is wrong.
         GRPOTrainer(model, ExplainedReward(pool), args, train_dataset=questions,
                     environment_factory=partial(SqlEnvironment, pool))
 
-The data are those of data/exports/trl/prompt_completion. In `SqlEnvironment` the last reply is
+The data are those of data/exports/trl/prompt_only. In `SqlEnvironment` the last reply is
 scored, as without a tool, by `pool.score_completions` or `ExplainedReward`. `AnswerEnvironment` is
 for runs that mix tasks: the policy answers by a tool, and the environment owns the reward.
 

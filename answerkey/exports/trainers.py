@@ -1,12 +1,12 @@
 """The formats of trainers: each has a folder, in which it has a file a split.
 
 verl's reward function and SkyRL's environment `answerkey` read `ground_truth` as JSON. (SkyRL's own
-`text2sql` would execute gold SQL at every reward.) TRL has two tables: one with both would leave it
-to the trainer which columns to read. `prompt_completion` is for SFTTrainer, and for GRPOTrainer,
-which hands every column but the prompt to the reward function and to an environment's reset;
-`messages` is the whole chat, for language modelling. A line for OpenEnv is what an environment's
-reset takes, but for seed and episode_id, since a question is played many times. `prompts` has the
-prompt of every question.
+`text2sql` would execute gold SQL at every reward.) TRL has three tables: with one for all, the
+trainer would choose which columns to read. `prompt_only` is for GRPOTrainer, which hands every
+column but the prompt to the reward function and to an environment's reset; `prompt_completion` is
+for SFTTrainer, and may be for both; `messages` is the whole chat, for language modelling. A line
+for OpenEnv is what an environment's reset takes, but for seed and episode_id, since a question is
+played many times. `prompts` has the prompt of every question.
 
 Of the questions to train on, what a reward reads has those whose test suite proves enough, and what
 has gold SQL as its completion has those whose gold SQL is not too doubtful.
@@ -18,7 +18,7 @@ in TRL's; ResetRequest and Environment.reset in OpenEnv (core/env_server).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -28,6 +28,7 @@ from typing import Any
 import pyarrow as pa
 from jinja2 import Template
 
+from answerkey.base.log import spell_count
 from answerkey.base.records import SPLITS, TRAIN, replace_folder
 from answerkey.dataset import has_clock, is_above, is_below, read_product
 from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT, drop_clock
@@ -66,6 +67,14 @@ def _make_prompt_completion(example: PromptExample) -> dict[str, Any]:
     return {
         "prompt": example.messages,
         "completion": make_completion(example.question.gold_sql),
+        "gold_answer": example.ground_truth,
+        **example.facts,
+    }
+
+
+def _make_prompt_only(example: PromptExample) -> dict[str, Any]:
+    return {
+        "prompt": example.messages,
         "gold_answer": example.ground_truth,
         **example.facts,
     }
@@ -111,6 +120,9 @@ FORMATS: dict[str, Format] = {
         pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
         _make_prompt_completion,
     ),
+    "trl/prompt_only": Table(
+        pa.schema({"prompt": CHAT, "gold_answer": TEXT, **FACTS}), _make_prompt_only
+    ),
     MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
     "openenv": Lines(_make_reset),
     PROMPTS: Table(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt),
@@ -127,9 +139,10 @@ def write_formats(
     min_mutation_score: float,
     max_sql_risk: float | None,
     **options: Any,
-) -> dict[str, int]:
+) -> dict[str, dict[str, int]]:
     """Write every format of every split that has questions, and hand each example to the watchers
-    as well; by split, how many those are. Options are those of `make_prompt_examples`.
+    as well. Return how many questions each format has, by split and by its name. Options are those
+    of `make_prompt_examples`.
 
     min_mutation_score: a question to train on that is below stays out of what rewards read.
     max_sql_risk: one that is above stays out of what has gold SQL as its completion.
@@ -170,8 +183,30 @@ def write_formats(
                 top, _, below = name.partition("/")
                 paths[tops[top] / below / f"{split}{format_.suffix}"] = format_
             written = write_files(_watch(examples, *watchers), paths)
-            counts[split] = max((file.rows for file in written.values()), default=0)
+            counts[split] = {
+                name: written[path].rows if path in written else 0
+                for path, name in zip(paths, formats, strict=True)
+            }
     return counts
+
+
+def describe_counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """Return a line for each split whose formats differ in how many questions they have.
+
+    >>> describe_counts({"train": {"verl": 253, "trl/messages": 238, "openenv": 253}})
+    ['train: 253 questions in verl, openenv; 238 in trl/messages']
+    """
+    lines = []
+    for split, of_split in counts.items():
+        names: dict[int, list[str]] = {}
+        for name, count in of_split.items():
+            names.setdefault(count, []).append(name)
+        if len(names) > 1:
+            most, *fewer = sorted(names, reverse=True)
+            told = [f"{spell_count(most, 'question')} in {', '.join(names[most])}"]
+            told += [f"{count} in {', '.join(names[count])}" for count in fewer]
+            lines.append(f"{split}: {'; '.join(told)}")
+    return lines
 
 
 def _watch(

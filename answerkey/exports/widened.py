@@ -29,6 +29,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.base.records import (
     DESCRIPTIONS,
     SPLITS,
@@ -112,6 +113,29 @@ class Widened:
             "databases_with_a_fault": len(self.faults),
             "queries_with_the_same_answer": self.same_answers,
         }
+
+
+def describe_shortfall(summary: Mapping[str, Any]) -> str | None:
+    """Return a sentence on databases that have fewer tables than are asked for; None: none has.
+
+    summary: that of `Widened.summarize`.
+
+    >>> tables = {"fewest": 24, "median": 40, "most": 56}
+    >>> describe_shortfall({"databases": 16, "tables_asked": 500, "tables": tables,
+    ...     "databases_with_fewer": 16})
+    'widened_tables asks for 500 tables: 16 of 16 databases have fewer, 24 is the fewest, 40 the \
+median and 56 the most, since others of the same corpus and split have no more to give'
+    """
+    if not summary["databases_with_fewer"]:
+        return None
+    tables = summary["tables"]
+    return (
+        f"widened_tables asks for {summary['tables_asked']:,} tables:"
+        f" {summary['databases_with_fewer']:,} of {spell_count(summary['databases'], 'database')}"
+        f" have fewer, {tables['fewest']:,} is the fewest, {tables['median']:,} the median and"
+        f" {tables['most']:,} the most, since others of the same corpus and split have no more to"
+        " give"
+    )
 
 
 def widen_databases(

@@ -4,6 +4,7 @@ gold is wrong."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,12 +126,23 @@ def read_repairs(path: Path, *, by_sql: bool, limit: int | None) -> list[Record]
     return records[:limit]
 
 
+def spell_risk(risk: float) -> str:
+    """Return a risk in two digits, never more than it is: what is shown as 0.50 is 0.5 or more, as
+    the run counts it.
+
+    >>> spell_risk(0.4962), spell_risk(0.5), spell_risk(0.29), spell_risk(1.0)
+    ('0.49', '0.50', '0.29', '1.00')
+    """
+    hundredths = math.floor(round(100 * risk, 9))
+    return f"{hundredths / 100:.2f}"
+
+
 def describe_repaired(record: Record) -> str:
     """A question and its likeliest repair, as lines of text."""
     repair, *others = record["repairs"]
     lines = [
-        f"{record['question_id']}: answer_risk {record['answer_risk']:.2f},"
-        f" sql_risk {record['sql_risk']:.2f}",
+        f"{record['question_id']}: answer_risk {spell_risk(record['answer_risk'])},"
+        f" sql_risk {spell_risk(record['sql_risk'])}",
         *_show_question(record),
         *_show_repair(repair, record["flags"]),
     ]
@@ -190,7 +202,7 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
         risk = getattr(question, name)
         told = "none: it has no answer"
         if risk is not None and (why is None or why[1] != DIALECT_DIFFERS):
-            told = f"{risk:.2f}, {meaning}"
+            told = f"{spell_risk(risk)}, {meaning}"
         lines.append(_show(name, told))
     lines += [_show("flag", f"{SENTENCES[code]} ({code})") for code in _list_codes(question)]
     for flag in question.flags:

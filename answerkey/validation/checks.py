@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.log import spell_count
 from answerkey.base.paths import DATABASES, SELECTION
 from answerkey.base.records import (
     DIFFICULTIES,
@@ -36,7 +35,7 @@ class ValidationError(Exception):
     """A dataset that failed; the message counts the errors and lists every one."""
 
     def __init__(self, errors: list[str]) -> None:
-        failed = f"Validation failed with {spell_count(len(errors), 'error')}"
+        failed = f"Validation failed with {len(errors)} errors"  # the contract's, of one as well
         super().__init__("\n".join([failed, *errors]))
         self.errors = errors
 

@@ -159,4 +159,4 @@ def test_teammate_finds_the_product_valid_until_it_is_changed(pulled: Path, tmp_
     eval_path.write_text(broken, encoding="utf-8")
     done = run(folder, "python", "-m", "stages.validate_dataset", "--validate", check=False)
     assert done.returncode == 1
-    assert "Validation failed with 1 error" in output(done)
+    assert "Validation failed with 1 errors" in output(done)

@@ -146,7 +146,7 @@ def test_changed_byte_of_a_value_in_a_database_is_found(world, capsys):
 def test_product_of_other_targets_is_told(world, capsys):
     world.change("select_questions.targets.eval_share", 0.5)
     assert fail(capsys, "--validate") == [
-        "validate_dataset: Validation failed with 1 error",
+        "validate_dataset: Validation failed with 1 errors",
         "share of eval: expected 0.5 within 0.02, found 0.2857 (10 of 35)",
     ]
 

@@ -49,6 +49,8 @@ FILES = [
     "trl/messages/train.parquet",
     "trl/prompt_completion/eval.parquet",
     "trl/prompt_completion/train.parquet",
+    "trl/prompt_only/eval.parquet",
+    "trl/prompt_only/train.parquet",
     "verl/eval.parquet",
     "verl/train.parquet",
 ]
@@ -268,7 +270,7 @@ def test_doubtful_sql_stays_out_of_what_trains_on_its_text(world, tmp_path, most
 
     for folder in ("trl/messages", "trl/prompt_completion"):
         assert count(folder) == [left, 10]
-    for folder in ("verl", "skyrl", "prompts", "huggingface"):
+    for folder in ("verl", "skyrl", "trl/prompt_only", "prompts", "huggingface"):
         assert count(folder) == [25, 10]
     card = (tmp_path / "data/exports/huggingface/README.md").read_text(encoding="utf-8")
     words = f"{25 - left} of 25 questions to train on have an `sql_risk` above {most}."

@@ -81,9 +81,9 @@ def test_rollouts_become_counts_by_question_and_model(world, capsys):
         {"question_id": THIRD, **count(2, 0), "models": {"small": count(2, 0)}},
     ]
     assert capsys.readouterr().err.splitlines() == [
-        "score_rollouts: 8 rollouts of 3 questions",
-        "score_rollouts: 1 question with fewer than 2 rollouts",
-        "score_rollouts: 2 question_ids of no question here that has an answer",
+        "score_rollouts: 8 rollouts of 3 questions scored, 13 rollouts of 6 questions read",
+        "score_rollouts: not scored: 1 rollout of 1 question with fewer than 2 rollouts each",
+        "score_rollouts: not scored: 4 rollouts of 2 questions not here, or without an answer",
     ]
 
 
