@@ -91,6 +91,8 @@ class Source(TypedDict, total=False):
     difficulty, grading_method, accepted_answers, order_matters: what the corpus says itself.
     dialect, source_sql: gold SQL as it was written, and for which engine, if it is translated.
     dialect_differs: evidence that the translation does not give the rows of the original.
+    unconfirmed: a correction that is not applied, since its query does not answer here as it did
+        where the question was read: `sql`, what that gives `here`, `reason`, `source` and `date`.
     """
 
     corpus: Required[str]
@@ -107,6 +109,7 @@ class Source(TypedDict, total=False):
     dialect: str
     source_sql: str
     dialect_differs: Record
+    unconfirmed: Record
 
 
 class MutationScore(TypedDict):

@@ -372,6 +372,14 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             "A list of corrections has another query, text or evidence for it than its corpus.",
             example="an entry `replace` in data/corrections",
         ),
+        Flag(
+            "unconfirmed",
+            Policy.EXCLUDE,
+            "A correction or a verdict was made on other data: its query does not answer on this "
+            "database as it did there, so that neither holds.",
+            example="it says that `flag = 'USA'` finds rows, and this database has 'US'",
+            doubts_gold=True,
+        ),
     ),
     "The set as a whole": (
         Flag(

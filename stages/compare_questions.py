@@ -17,7 +17,7 @@ from answerkey.comparison.join import add_findings, find_in_rollouts, join_quest
 from answerkey.comparison.repairs import RepairedQuestion, describe_repairs, sort_by_risk
 from answerkey.dataset import JOINED, Question, make_joined_record
 from answerkey.risk.risks import Assessment, read_risks
-from answerkey.risk.verdicts import list_unused, read_verdicts
+from answerkey.risk.verdicts import list_unused, read_executions, read_verdicts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import decode_schema
 
@@ -29,7 +29,9 @@ def main(params: Params) -> None:
     risks = read_risks(Path(bounds.flag_precision))
     unused = list_unused({corpus.get("corrections") for corpus in read_json(CORPORA).values()})
     verdicts = read_verdicts(unused=unused)
-    assessment = Assessment(risks, verdicts, min_answer_risk=bounds.min_answer_risk)
+    assessment = Assessment(
+        risks, verdicts, read_executions(), min_answer_risk=bounds.min_answer_risk
+    )
     schemas = (
         (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
     )

@@ -2,7 +2,9 @@
 
 Questions of held-out sets, which compare_questions looks for in these, go to a file of their own.
 Text is not stripped or repaired here: what is wrong with a question is for later stages to say, or
-for a person, whose corrections are applied on the record. None of them takes a question away.
+for a person, whose corrections are applied on the record. None of them takes a question away. One
+that names its question by a hash is applied if its query answers on this database as it did where
+the question was read.
 """
 
 from __future__ import annotations
@@ -10,13 +12,31 @@ from __future__ import annotations
 from collections import Counter
 
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.paths import CORPORA, HELD_OUT, LOADED_QUESTIONS
+from answerkey.base.paths import CORPORA, HELD_OUT, JUDGED, LOADED_QUESTIONS
 from answerkey.base.records import write_json, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
+from answerkey.corpus.judged_queries import (
+    Context,
+    Pair,
+    describe_withdrawn,
+    execute_task,
+    list_judged_queries,
+    list_withdrawn,
+    plan_works,
+    withdraw_unconfirmed,
+)
 from answerkey.corpus.loading import describe_corpora, load_corpora, read_held_out
+from answerkey.risk.verdicts import (
+    QUERIES,
+    Execution,
+    list_unused,
+    read_executions,
+    read_verdicts,
+)
 from answerkey.sections.corpora import TRAIN, VALIDATION
 from answerkey.sections.whole_file import Params, read_params
+from answerkey.shards.runs import QueryRun
 
 
 def main(params: Params) -> None:
@@ -32,12 +52,26 @@ def main(params: Params) -> None:
     for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
         log.warning(warning)
 
-    questions, rows, lines = load_corpora(corpora, limits=limits)
+    loaded = load_corpora(corpora, limits=limits)
+    verdicts = read_verdicts(unused=list_unused({corpus.corrections for corpus in corpora}))
+    judged = list_judged_queries(loaded.records, loaded.hashed, verdicts)
+    bounds, execution = params.compute_gold_answers, params.execution
+    works = plan_works(judged, bounds, databases_url=execution.databases_url)
+    overdue = Execution(
+        answers=None, is_void=False, detail=f"more than {bounds.max_seconds} seconds"
+    )
+    run = QueryRun[Pair, Context, Execution](JUDGED / QUERIES, execute_task, overdue)
+    named = {query.database_name for query in judged}
+    run.run(works, databases=len(named), engine=execution.engine, workers=execution.workers)
+    questions, withdrawn = withdraw_unconfirmed(
+        loaded.records, loaded.hashed, verdicts, read_executions()
+    )
+    write_json(JUDGED / "unconfirmed.json", list_withdrawn(withdrawn))
     write_jsonl(LOADED_QUESTIONS, questions)
-    write_json(CORPORA, describe_corpora(entries, rows))
+    write_json(CORPORA, describe_corpora(entries, loaded.rows))
     write_json(HELD_OUT, list(read_held_out(others, limits=limits)))
 
-    for line in lines:
+    for line in [*loaded.notes, *describe_withdrawn(withdrawn)]:
         log.info("%s", line)
     databases = {question["database_name"] for question in questions}
     splits = Counter(question["spider_split"] for question in questions)

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import groupby
@@ -115,19 +116,22 @@ def read_jsonl(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
-        for _, record in read_lines(path):
+        for _, record in read_lines(path, is_own=True):
             yield record
     except InputError as error:
         raise InputError(f"{error}; {_NEXT_STEP}") from error
 
 
-def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_lines(path: Path, *, is_own: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
     """The objects of JSON Lines that anybody wrote, each with words that say where it stands. Blank
     lines are passed over, and a byte order mark.
 
+    is_own: the pipeline wrote them, so that they are read by the fastest decoder.
+
     Raises:
-        InputError: on a line that is no object.
+        InputError: on a line that is no object, or that has a key twice.
     """
+    decode = decode_json if is_own else decode_strictly
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
         for number, line in enumerate(file, start=1):
             if number == 1:
@@ -136,7 +140,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 continue
             where = f"{path}:{number}"
             try:
-                record = decode_json(line)
+                record = decode(line)
             except ValueError as error:
                 raise InputError(f"{where}: not JSON: {error}") from error
             if not isinstance(record, dict):
@@ -156,7 +160,7 @@ def read_json(path: Path, *, is_own: bool = True) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
-        return decode_json(path.read_bytes())
+        return (decode_json if is_own else decode_strictly)(path.read_bytes())
     except ValueError as error:
         step = f"; {_NEXT_STEP}" if is_own else ""
         raise InputError(f"{path}: not JSON: {error}{step}") from error
@@ -185,6 +189,36 @@ def decode_json(text: bytes | str) -> Any:
             return json.loads(text)
         except RecursionError as error:
             raise ValueError("brackets in brackets, deeper than Python reads") from error
+
+
+def decode_strictly(text: bytes | str) -> Any:
+    """The value of JSON text that anybody wrote, of which no value is lost.
+
+    >>> decode_strictly('{"sql": "SELECT 1", "sql": "SELECT 2"}')
+    Traceback (most recent call last):
+    ValueError: expected the key 'sql' once
+
+    Raises:
+        ValueError: as `decode_json`, and if an object has a key twice.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=refuse_repeated_keys)
+    except RecursionError as error:
+        raise ValueError("brackets in brackets, deeper than Python reads") from error
+
+
+def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some pairs of key and value: an `object_pairs_hook` of the json module, which
+    by itself would take the last value of a key and lose the others.
+
+    Raises:
+        ValueError: if a key stands twice.
+    """
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        (name, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"expected the key {name!r} once")
+    return record
 
 
 def digest_text(text: str) -> bytes:

@@ -87,7 +87,9 @@ def find_in_dialect(question: Question) -> list[Finding]:
 
 def find_correction(question: Question) -> list[Finding]:
     """The finding that a curator has replaced something of the question: what it was, why, and who
-    did it and when, as far as that is known."""
+    did it and when, as far as that is known; or that a correction was not applied."""
+    if (unconfirmed := question.source.get("unconfirmed")) is not None:
+        return [Finding("unconfirmed", {"judgement": "correction", **unconfirmed})]
     correction = question.source.get("correction")
     if correction is None or "original" not in correction:
         return []

@@ -33,7 +33,7 @@ from answerkey.corpus.corpora import (
 )
 from answerkey.corpus.records import HeldOutQuestion, SourceQuestion
 from answerkey.corpus.splits import refuse_crossing
-from answerkey.risk.verdicts import Readings
+from answerkey.risk.verdicts import Key, Readings
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
 from answerkey.sqlite.files import check_db_ids
@@ -74,11 +74,13 @@ class Loaded(NamedTuple):
     """The questions of some corpora, by database, and how many rows each of their files has.
 
     notes: lines for the log, of files of corrections that name questions by a hash.
+    hashed: these corrections, by database and sha256 of the questions that they have changed.
     """
 
     records: list[SourceQuestion]
     rows: dict[str, dict[str, int]]
     notes: list[str]
+    hashed: dict[Key, Correction]
 
 
 def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
@@ -88,6 +90,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
     records: list[SourceQuestion] = []
     rows: dict[str, dict[str, int]] = {}
     notes: list[str] = []
+    hashed: dict[Key, Correction] = {}
     for corpus in corpora:
         db_ids, questions, rows[corpus.name] = _read_chosen(corpus, corpus.db_list, limits)
         if corpus.corrections is not None:
@@ -95,11 +98,18 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
             corrected = apply_corrections(questions, read_corrections(path))
             questions = corrected.records
             notes += corrected.describe(path)
+            hashed |= {
+                (
+                    corpus.name_database(correction.database),
+                    cast("str", correction.sha256),
+                ): correction
+                for correction in corrected.hits
+            }
         chosen.append((corpus, db_ids))
         records += [_name_for_dataset(question, corpus) for question in questions]
     name_databases(chosen)
     records.sort(key=lambda record: record["database_name"])
-    return Loaded(records, rows, notes)
+    return Loaded(records, rows, notes, hashed)
 
 
 def describe_corpora(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import ACCEPTED_ANSWERS, list_files, read_lines
+from answerkey.base.records import ACCEPTED_ANSWERS, list_files, read_lines, refuse_repeated_keys
 from answerkey.sqlite.files import find_inside
 
 _CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
@@ -32,9 +32,10 @@ def read_array(path: Path) -> Iterator[Any]:
     """The objects of the JSON array in a file, each as soon as it is read.
 
     Raises:
-        InputError: with the path and the line, if the file is no JSON array of objects.
+        InputError: with the path and the line, if the file is no JSON array of objects, or if one
+            of these has a key twice.
     """
-    decode = json.JSONDecoder().raw_decode
+    decode = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys).raw_decode
     line, start, allowed = 1, 0, "["
     try:
         with path.open(encoding="utf-8-sig") as file:
@@ -49,6 +50,11 @@ def read_array(path: Path) -> Iterator[Any]:
                         value, start = decode(text, end)
                     except json.JSONDecodeError as error:
                         words = error.msg
+                    except ValueError as error:  # a key twice, a number of 5,000 digits
+                        line += text.count("\n", 0, end)
+                        raise InputError(
+                            f"{path}: not a JSON array: line {line}: {error}"
+                        ) from error
                     else:
                         yield value
                         allowed = ",]"
@@ -62,7 +68,7 @@ def read_array(path: Path) -> Iterator[Any]:
                 raise InputError(f"{path}: not a JSON array: expected the end behind ]")
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits
+    except (ValueError, RecursionError) as error:  # no UTF-8
         raise InputError(f"{path}: not a JSON array: {error}") from error
 
 

@@ -12,7 +12,6 @@ somewhere, such as U+2028, may stand in SQL.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -21,7 +20,14 @@ from typing import NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
-from answerkey.base.records import EVAL, SPLITS, read_json, read_jsonl, read_lines
+from answerkey.base.records import (
+    EVAL,
+    SPLITS,
+    decode_strictly,
+    read_json,
+    read_jsonl,
+    read_lines,
+)
 from answerkey.dataset import (
     EXCLUDED,
     NOT_SELECTED,
@@ -204,7 +210,7 @@ def _cut_databases(
 def _read_by_place(path: Path, text: str, count: int) -> dict[int, _Placed]:
     predicted: dict[int, _Placed] = {}
     try:
-        for key, marked in json.loads(text).items():
+        for key, marked in decode_strictly(text).items():
             if int(key) not in range(count) or int(key) in predicted:
                 raise ValueError(f"expected places from 0 to {count - 1:,}, each once: {key}")
             sql, mark, database = (marked if isinstance(marked, str) else "").partition(_BIRD_MARK)

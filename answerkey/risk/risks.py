@@ -35,7 +35,19 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
-from answerkey.risk.verdicts import OTHER, SAME, Key, Verdict, choose_verdicts, list_keys
+from answerkey.risk.verdicts import (
+    OTHER,
+    RIGHT,
+    SAME,
+    Execution,
+    Key,
+    Verdict,
+    choose_verdicts,
+    list_keys,
+    name_pair,
+)
+from answerkey.sqlite.answers import answer_rows
+from answerkey.sqlite.executions import is_void
 
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
@@ -53,6 +65,7 @@ NO_SIGNS = frozenset(
         "judged_wrong_sql",
         "judged_ambiguous",
         "corrected",
+        "unconfirmed",
         "duplicate_question",
         "near_duplicate_question",
         "paraphrase_of",
@@ -312,14 +325,23 @@ _NAMED = 3  # void verdicts that the log names
 class Assessment:
     """Assesses one question after another, and knows then which verdicts were about none.
 
+    executions: what the queries of verdicts give on their databases, by `name_pair`. A verdict that
+        does not come out there as it says does not hold: the risk is that of a question without.
     min_answer_risk: the risk from which on a question with a strong sign has the flag
         `answer_risk`.
     """
 
     def __init__(
-        self, risks: Risks, verdicts: Iterable[Verdict], *, min_answer_risk: float
+        self,
+        risks: Risks,
+        verdicts: Iterable[Verdict],
+        executions: Mapping[str, Execution],
+        *,
+        min_answer_risk: float,
     ) -> None:
         self._risks = risks
+        self._executions = executions
+        self._unconfirmed: list[str] = []
         self._verdicts = list(verdicts)
         self._by_key = choose_verdicts(self._verdicts)
         self._min_answer_risk = min_answer_risk
@@ -337,11 +359,17 @@ class Assessment:
         known = question.corpus, question.hardness, signs
         of_sql = self._risks.estimate_sql(*known)
         repairs = _rank_repairs(question, of_sql)
-        if verdict is not None:
+        why = verdict and self._explain_contradiction(question, verdict)
+        if verdict is not None and why is None:
             risks, findings = verdict.risks, [verdict.finding]
         else:
             of_answer = self._risks.estimate_answer(*known)
             risks, findings = (of_answer.risk, of_sql.risk), self._decide(of_answer)
+        if verdict is not None and why is not None:
+            self._unconfirmed.append(verdict.where)
+            if not any(flag["code"] == "unconfirmed" for flag in question.flags):
+                evidence = {"judgement": verdict.verdict, "here": why, **verdict.finding.evidence}
+                findings.append(Finding("unconfirmed", evidence))
         flags = question.flags + encode_findings(findings)
         return question._replace(
             answer_risk=risks[0], sql_risk=risks[1], flags=flags, repairs=repairs
@@ -354,6 +382,17 @@ class Assessment:
         self._databases.update(database for database, _ in keys)
         self._asked.update(self._by_key.keys() & {*keys, *keys_before})
         return next(filter(None, map(self._by_key.get, keys)), None)
+
+    def _explain_contradiction(self, question: Question, verdict: Verdict) -> str | None:
+        """Why a verdict does not hold on the database at hand. One that was not executed does."""
+        if verdict.verdict == RIGHT:
+            has_void_answer = is_void(answer_rows(question.gold_answer))
+            return verdict.explain_contradiction(
+                Execution(answers=SAME, is_void=has_void_answer, detail="")
+            )
+        pair = question.database_name, question.gold_sql, verdict.sql or ""
+        execution = self._executions.get(name_pair(*pair))
+        return None if execution is None else verdict.explain_contradiction(execution)
 
     def _decide(self, of_answer: Risk) -> list[Finding]:
         strongest = max((each.strength for each in of_answer.signs), default=0)
@@ -376,6 +415,11 @@ class Assessment:
             lines.append(
                 f"{spell_count(len(void), 'void verdict')}, of texts and gold SQL that no question"
                 f" has now: {', '.join(void[:_NAMED])}"
+            )
+        if self._unconfirmed:
+            lines.append(
+                f"{spell_count(len(self._unconfirmed), 'verdict')} not taken, since the database"
+                f" here is not the one that was read: {', '.join(self._unconfirmed[:_NAMED])}"
             )
         return lines
 

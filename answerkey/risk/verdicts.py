@@ -12,6 +12,10 @@ in another one: the hash alone names it.
 
 A file with the name of a list of corrections goes with it: it holds where a corpus takes the list.
 
+A verdict was made on one edition of a database, and a database of its name may hold other rows. So
+what it says of answers is executed again on the database at hand (`Execution`). Where that does not
+come out as the verdict says, the verdict does not hold.
+
 Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
 about one query, that of a person goes before that of a model (`source` begins with `model:`), then
 the later date, then the later line of the later file.
@@ -22,11 +26,28 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from answerkey.base.kinds import Day, From0, Sha256, Words, check_value, listing, one_of, text
-from answerkey.base.paths import CORRECTIONS, VERDICTS
-from answerkey.base.records import Finding, hash_question, list_files, read_lines
+from answerkey.base.kinds import (
+    Day,
+    From0,
+    Kind,
+    Sha256,
+    Words,
+    check_value,
+    listing,
+    one_of,
+    text,
+)
+from answerkey.base.paths import CORRECTIONS, JUDGED, VERDICTS
+from answerkey.base.records import (
+    Finding,
+    hash_question,
+    hash_value,
+    list_files,
+    read_jsonl,
+    read_lines,
+)
 
 if TYPE_CHECKING:
     from answerkey.dataset import Question
@@ -54,14 +75,29 @@ KINDS = (
 _QUOTED, _HASHED = ("question_text", "gold_sql"), ("file", "index", "sha256")
 _OF_FAULT = ("sql", "answers", "kind")
 _EVIDENCE = ("reason", "source", "date", *_OF_FAULT, "readings")
+QUERIES = "queries"  # in the folder of what load_questions executes: its shards
 
 Key = tuple[str, str]  # database_name, sha256 of text and gold SQL
 
 Blank = Annotated[str, text("text", pattern="")]
 Word = Annotated[str, one_of(VERDICT_WORDS)]
 Answers = Annotated[str, one_of((SAME, OTHER))]
+YesNo = Annotated[bool, Kind("true or false", lambda value: type(value) is bool)]
 FaultKind = Annotated[str, one_of(KINDS)]
 Readings = Annotated[list[str], listing("a list of verdicts", Word, least=1)]
+
+
+class Execution(TypedDict):
+    """What the query of a verdict or a correction gives on the database at hand, beside gold.
+
+    answers: SAME or OTHER; None: the query fails.
+    is_void: whether its answer has no row, or only NULL and 0.
+    detail: SQLite's words, if it fails.
+    """
+
+    answers: str | None
+    is_void: bool
+    detail: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +108,9 @@ class Verdict:
     sql: what is asked, if gold is wrong; if the question is ambiguous, the reading that gold does
         not take.
     answers: whether `sql` answered as gold did, when it was judged.
+    void: whether the answer of what is asked (`sql`, or gold if that is right) had no row, or only
+        NULL and 0. A verdict by a hash says so, or that answer says more; one that quotes its
+        question need not say.
     kind: the kind of fault.
     readings: the verdict of each reading, if the question was read several times.
     where: its file and line.
@@ -90,6 +129,7 @@ class Verdict:
     sha256: Sha256 | None = None
     sql: Words | None = None
     answers: Answers | None = None
+    void: YesNo | None = None
     kind: FaultKind | None = None
     readings: Readings | None = None
     where: str = ""
@@ -115,6 +155,20 @@ class Verdict:
         return 0.0 if self.answers == SAME else risk, risk
 
     @property
+    def needs_execution(self) -> bool:
+        """Whether it says something of the answer of `sql`."""
+        return self.sql is not None and (self.answers is not None or self.said_void is not None)
+
+    @property
+    def said_void(self) -> bool | None:
+        """What it says of a void answer; None if nothing."""
+        return self.void if self.sha256 is None else bool(self.void)
+
+    def explain_contradiction(self, execution: Execution) -> str | None:
+        """Return why it does not hold on the database at hand; None if it does."""
+        return explain_contradiction(execution, answers=self.answers, is_void=self.said_void)
+
+    @property
     def finding(self) -> Finding:
         evidence = {name: getattr(self, name) for name in _EVIDENCE}
         given = {name: value for name, value in evidence.items() if value is not None}
@@ -123,6 +177,33 @@ class Verdict:
         if self.verdict == AMBIGUOUS:
             return Finding("judged_ambiguous", given)
         return Finding("judged_wrong_sql" if self.answers == SAME else "judged_wrong", given)
+
+
+def explain_contradiction(
+    execution: Execution, *, answers: str | None, is_void: bool | None
+) -> str | None:
+    """Return in which way a query does not answer as somebody says; None if it does. What is None
+    was not said.
+
+    >>> execution = Execution(answers=OTHER, is_void=True, detail="")
+    >>> explain_contradiction(execution, answers=OTHER, is_void=False)
+    'its answer here has no row, or only NULL and 0'
+    >>> explain_contradiction(execution, answers=SAME, is_void=None)
+    'its answer here is other than the one of the corpus, and it was the same'
+    """
+    here = execution["answers"]
+    if here is None:
+        return f"it fails here: {execution['detail']}"
+    if answers is not None and here != answers:
+        words = {SAME: "the same as", OTHER: "other than"}[here]
+        was = {SAME: "the same", OTHER: "another"}[answers]
+        return f"its answer here is {words} the one of the corpus, and it was {was}"
+    if is_void is not None and execution["is_void"] != is_void:
+        nothing = "no row, or only NULL and 0"
+        if execution["is_void"]:
+            return f"its answer here has {nothing}"
+        return f"its answer here has rows, and it had {nothing}"
+    return None
 
 
 _RISKS = {RIGHT: 0.0, WRONG: 1.0, AMBIGUOUS: 0.5}
@@ -161,6 +242,18 @@ def read_verdict_file(path: Path) -> list[Verdict]:
 def _parse(where: str, record: dict[str, Any]) -> Verdict:
     verdict: Verdict = check_value(Verdict, record, where=where)
     return replace(verdict, where=where)
+
+
+def name_pair(database_name: str, gold_sql: str, sql: str) -> str:
+    """The name of the execution of a query beside gold, as 64 hex digits."""
+    return hash_value([database_name, gold_sql, sql])
+
+
+def read_executions(folder: Path = JUDGED) -> dict[str, Execution]:
+    """What the queries of verdicts and corrections give on their databases, by `name_pair`."""
+    paths = sorted((folder / QUERIES).rglob("*.jsonl"))
+    records = (record for path in paths for record in read_jsonl(path))
+    return {record.pop("question_id"): record for record in records}
 
 
 def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:

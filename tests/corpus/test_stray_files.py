@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.base.records import read_json
+from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import parse_corpora, read_source_questions
 from answerkey.corpus.databases import read_descriptions
+from answerkey.corpus.readers import read_source_rows
 from answerkey.evaluation.samples import read_rollouts
-from answerkey.risk.verdicts import read_verdicts
+from answerkey.risk.verdicts import read_verdict_file, read_verdicts
 from answerkey.sections.corpora import Download
 
 HIDDEN = ("._{}", ".#{}", ".{}.swp", "{}~", "#{}#")
@@ -76,3 +81,31 @@ def test_hidden_files_are_passed_over(tmp_path: Path, hidden: str) -> None:
     assert list(read_rollouts(tmp_path)) == ["a_eval_000"]
     (tmp_path / "m.jsonl").write_text(json.dumps(VERDICT))
     assert len(read_verdicts(tmp_path)) == 1
+
+
+TWICE = '{"a": {"b": 1, "b": 2}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read", "words"),
+    [
+        (
+            "v.jsonl",
+            '{}\n{"verdict": "right", "verdict": "wrong"}',
+            read_verdict_file,
+            ":2: .*verdict",
+        ),
+        ("m.jsonl", f"\n{TWICE}", lambda path: read_rollouts(path.parent), ":2: .*'b' once"),
+        ("t.jsonl", '{"db_id": "x", "db_id": "y"}', lambda path: [*read_source_rows(path)], ":1: "),
+        ("t.json", f"[{{}},\n\n{TWICE}]", lambda path: [*read_source_rows(path)], "line 3: .*'b'"),
+        ("t.json", TWICE, lambda path: read_json(path, is_own=False), "not JSON: .*'b' once"),
+        ("c.yaml", "- a: 1\n  b: 2\n  a: 3\n", load_yaml, "line 3: expected the key 'a' once"),
+    ],
+)
+def test_key_that_stands_twice_is_an_error_with_its_file_and_line(
+    tmp_path: Path, name: str, text: str, read: Callable[[Path], Any], words: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=rf"{re.escape(name)}.*{words}"):
+        read(path)

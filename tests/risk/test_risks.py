@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from answerkey.base.errors import InputError
-from answerkey.base.records import write_json
+from answerkey.base.records import hash_question, write_json
 from answerkey.dataset import Question
 from answerkey.risk.risks import (
     NO_SIGNS,
@@ -21,7 +21,7 @@ from answerkey.risk.risks import (
     list_signs,
     read_risks,
 )
-from answerkey.risk.verdicts import Verdict
+from answerkey.risk.verdicts import Execution, Verdict, name_pair
 from tests.shared.joined_questions import make_joined
 from tests.shared.paths import FLAG_PRECISION
 
@@ -220,10 +220,17 @@ PARAPHRASE = {"code": "paraphrase_of", "evidence": {}}
 
 
 def assess(
-    question: Question, *verdicts: Verdict, min_answer_risk: float = 0.5
+    question: Question,
+    *verdicts: Verdict,
+    executed: dict[str, Execution] | None = None,
+    min_answer_risk: float = 0.5,
 ) -> tuple[Question, list[str]]:
-    """The assessed question, and the lines of the log."""
-    assessment = Assessment(RISKS, verdicts, min_answer_risk=min_answer_risk)
+    """The assessed question, and the lines of the log; `executed` are queries beside gold."""
+    executions = {
+        name_pair("ships", question.gold_sql, sql): execution
+        for sql, execution in (executed or {}).items()
+    }
+    assessment = Assessment(RISKS, verdicts, executions, min_answer_risk=min_answer_risk)
     return assessment.assess(question), assessment.describe()
 
 
@@ -259,7 +266,7 @@ def test_risk_from_the_threshold_on_is_a_flag():
 
 def test_high_risk_without_a_strong_sign_is_no_flag():
     bird = Counts(Count(100, 80), {}, {CROSS: Count(98, 80)})
-    assessment = Assessment(Risks(*[RiskTable({"bird": bird})] * 2), [], min_answer_risk=0.5)
+    assessment = Assessment(Risks(*[RiskTable({"bird": bird})] * 2), [], {}, min_answer_risk=0.5)
     found = assessment.assess(ask(flags=[CROSS_FLAG]))
     assert (found.answer_risk > 0.8, codes(found)) == (True, ["cross_join"])
 
@@ -308,3 +315,38 @@ def test_verdict_names_a_database_as_its_corpus_or_the_dataset_does():
 def test_verdict_about_a_database_that_is_not_here_is_not_void():
     _, lines = assess(ask(), judge("right", database_name="planes"))
     assert lines[1:] == ["0 verdicts, 1 verdict of other databases"]
+
+
+HASHED = {"question_text": None, "gold_sql": None, "file": "dev.json", "index": 0}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "holds"),
+    [
+        (7, {}, True),
+        (0, {}, False),
+        ([], {}, False),
+        ([[None, 0]], {}, False),
+        (0, {"void": True}, True),
+        (7, {"void": True}, False),
+        (["Sun"], {"void": False}, True),
+    ],
+)
+def test_verdict_by_a_hash_holds_where_gold_answers_as_much_as_it_did(answer, said, holds):
+    sha256 = hash_question("How many?", "SELECT 1")
+    verdict = judge("right", **HASHED, sha256=sha256, **said)
+    found, lines = assess(ask(gold_answer=answer), verdict)
+    assert codes(found) == ["judged_right" if holds else "unconfirmed"]
+    assert (found.answer_risk == 0.0) is holds
+    assert any("1 verdict not taken" in line for line in lines) is not holds
+
+
+@pytest.mark.parametrize("answer", [0, [], None])
+def test_verdict_that_quotes_its_question_holds_whatever_gold_answers(answer):
+    found, _ = assess(ask(gold_answer=answer), judge("right"))
+    assert codes(found) == ["judged_right"]
+
+
+def test_query_of_a_verdict_that_was_not_executed_is_believed():
+    found, _ = assess(ask(gold_answer=7), judge("wrong", sql="SELECT 2", answers="same"))
+    assert codes(found) == ["judged_wrong_sql"]
