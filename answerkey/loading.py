@@ -19,7 +19,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
 from answerkey.base.log import spell_count
 from answerkey.base.paths import find_exported_databases
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.parquet as pq
 
-    from answerkey.reward import Options
-
 KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
 _MIN_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
@@ -44,6 +42,13 @@ _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
 
 
 Row = dict[str, Any]
+
+
+class Folders(TypedDict):
+    """Folders of databases and of the databases of suites, as options of a reward."""
+
+    databases: Path
+    test_suites: Path
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +79,11 @@ class LoadedSplit(Sequence[Row]):
     def __getitem__(self, index: slice) -> list[Row]: ...
 
     def __getitem__(self, index: int | slice) -> Row | list[Row]:
+        if isinstance(index, str):
+            raise TypeError(
+                f"expected the number of a row, or a slice, found {index!r}: for a column,"
+                f" [row[{index!r}] for row in loaded], or loaded.to_pandas()[{index!r}]"
+            )
         return self.questions[index]
 
     def __repr__(self) -> str:
@@ -105,7 +115,7 @@ class LoadedSplit(Sequence[Row]):
         return datasets.Dataset(pq.read_table(self.table))
 
     @property
-    def folders(self) -> Options:
+    def folders(self) -> Folders:
         """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
         return {"databases": self.databases, "test_suites": self.test_suites}
 

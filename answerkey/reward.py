@@ -24,6 +24,7 @@ are and what a prediction may use. Values may be those of numpy, pandas, polars,
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ from answerkey.scoring.worker import (
     Job,
     Kind,
 )
-from answerkey.sqlite.answers import answer_rows
+from answerkey.sqlite.answers import answer_rows, check_answer
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
 
@@ -186,22 +187,58 @@ def score(
     >>> score([(40, "Tern")], [["Tern", 40.0]], order_matters=False, rule="spider")
     1.0
 
-    gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). Rows
-    may be an array or a data frame; NaN is NULL there. They are rows of one database: `score_sql`
-    tries a test suite.
+    gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). The
+    other two are values or JSON text. Rows may be an array or a data frame; NaN is NULL there. They
+    are rows of one database: `score_sql` tries a test suite.
+
+    Raises:
+        TypeError: an argument is something else than expected; so is JSON text as gold_answer, if
+            it is right, and the text itself is not.
+        ValueError: the gold answer has no shape of an answer.
     """
     rows = read_predicted_rows("predicted_rows", predicted_rows)
     known: dict[str, Any] = {
         "rule": read_rule(read_rule_term("rule", rule), read_rate("rel_tol", rel_tol)),
         "order_matters": read_flag("order_matters", order_matters),
     }
-    gold_answer = read_json("gold_answer", gold_answer)
-    accepted_rows = read_json("accepted_rows", accepted_rows)
-    others = read_json("other_answers", other_answers) or ()
+    gold_answer = check_answer("gold_answer", read_json("gold_answer", gold_answer))
+    accepted_rows = _read_list("accepted_rows", accepted_rows)
+    others = _read_list("other_answers", other_answers) or ()
     is_right = rows_match(rows, gold_answer, accepted_rows=accepted_rows, **known) or any(
         rows_match(rows, other["answer"], accepted_rows=None, **known) for other in others
     )
-    return RIGHT if is_right else WRONG
+    if is_right:
+        return RIGHT
+    if (text := _find_json_text(gold_answer)) is not None and rows_match(
+        rows, json.loads(text), accepted_rows=accepted_rows, **known
+    ):
+        raise TypeError(_explain_json_text(text))
+    return WRONG
+
+
+def _read_list(name: str, value: Any) -> Any:
+    own = read_json(name, value)
+    return json.loads(own) if type(own) is str else own
+
+
+def _find_json_text(gold_answer: Any) -> str | None:
+    """Return a gold answer that is a text, if it may be the JSON text of another one."""
+    text = read_value(gold_answer)
+    if type(text) is not str:
+        return None
+    try:
+        check_answer("gold_answer", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    return text
+
+
+def _explain_json_text(text: str) -> str:
+    return (
+        f"gold_answer: found the text {text!r:.80}. The rows are not this text, but the answer that"
+        " it spells as JSON. Exports have JSON text: give json.loads(gold_answer). If the text"
+        " itself is the answer, give [gold_answer]"
+    )
 
 
 def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
@@ -323,13 +360,31 @@ class RewardPool:
         ...           order_matters=False)                                      # doctest: +SKIP
         1.0
 
-        gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads).
-        accepted_rows, other_answers and test_suite are JSON values or JSON text.
+        gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). A
+        text is an answer: '7' is no number. JSON text is a TypeError if the prediction is right by
+        it and wrong by the text itself; `explain_score` says so in `detail`. accepted_rows,
+        other_answers and test_suite are JSON values or JSON text.
         """
         text = read_text("predicted_sql", predicted_sql)
         job = self._make_job(Kind.SCORE, text, gold_answer, terms)
         reward: float | None = self._pool.run([job])[0]
+        if not reward and (words := self._explain_wrong_form(job, gold_answer)):
+            raise TypeError(words)
         return reward or WRONG
+
+    def _explain_wrong_form(self, job: Job, gold_answer: Any) -> str | None:
+        """Why a prediction is wrong only since its gold answer is JSON text; None if it is not."""
+        text = _find_json_text(gold_answer)
+        if text is None:
+            return None
+        as_json = job._replace(kind=Kind.SCORE, gold_answer=text)
+        return _explain_json_text(text) if self._pool.run([as_json])[0] else None
+
+    def _explain(self, job: Job, gold_answer: Any) -> Explanation:
+        explanation: Explanation = self._pool.run([job])[0]
+        if not explanation.reward and (words := self._explain_wrong_form(job, gold_answer)):
+            return replace(explanation, detail=f"{explanation.detail} {words}")
+        return explanation
 
     @check_names()
     def explain_score(
@@ -345,9 +400,7 @@ class RewardPool:
         If the test suite says wrong, `database` names its database, to which the rows belong.
         """
         text = read_text("predicted_sql", predicted_sql)
-        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
-        explanation: Explanation = self._pool.run([job])[0]
-        return explanation
+        return self._explain(self._make_job(Kind.EXPLAIN, text, gold_answer, terms), gold_answer)
 
     @check_names()
     def explain_completion(
@@ -364,8 +417,7 @@ class RewardPool:
         """
         text = _read_text(completion)
         job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms, is_completion=True)
-        explanation: Explanation = self._pool.run([job])[0]
-        return explanation
+        return self._explain(job, gold_answer)
 
     @check_names()
     def score_parts(
@@ -398,6 +450,8 @@ class RewardPool:
         explained, rows, reads, gold_reads = self._pool.run(jobs)
         if gold_reads is None:
             raise ValueError(f"gold_sql: expected a query of {job.path}, found {gold_sql!r:.200}")
+        if not explained.reward and (words := self._explain_wrong_form(job, gold_answer)):
+            raise TypeError(words)
         if rows is None or reads is None:
             return Parts(*[WRONG] * len(Parts._fields))
         return Parts(

@@ -277,6 +277,12 @@ def test_split_is_a_sequence_of_rows_that_says_what_it_is(exported: ExportWorld)
     assert repr(loaded) == f"<eval of {exported.folder / EXPORT}: {words}>"
 
 
+def test_column_is_no_row_of_a_split(exported: ExportWorld) -> None:
+    loaded = answerkey.load(exported.folder)
+    with pytest.raises(TypeError, match="found 'question_id': for a column"):
+        loaded["question_id"]  # type: ignore[call-overload]
+
+
 def test_split_becomes_a_table_of_pandas_and_of_datasets(exported: ExportWorld) -> None:
     loaded = answerkey.load(exported.folder, split="eval")
     assert loaded.to_pandas().to_dict("records") == loaded.questions

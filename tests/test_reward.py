@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -545,3 +546,124 @@ def test_file_is_hashed_once_and_in_no_time_of_a_prediction(ships, monkeypatch):
     databases.find(str(path), sha256=sha256)
     assert len(timers) == 2
     databases.close(str(path))
+
+
+# What callers hand over as a gold answer.
+
+TEXTS = [
+    ("SELECT name FROM ship", '["Sun", "Tern"]'),
+    ("SELECT name, weight FROM ship", '[["Sun", 55.5], ["Tern", 40.0]]'),
+    ("SELECT max(name) FROM ship", '"Tern"'),
+    ("SELECT count(*) FROM ship", "2"),
+    ("SELECT max(weight) FROM ship", "55.5"),
+    ("SELECT name FROM ship WHERE weight > 99", "[]"),
+]
+HERE = {"database_name": "ships", "order_matters": False}
+
+
+@pytest.mark.parametrize(("sql", "text"), TEXTS)
+def test_json_text_where_a_value_is_expected_is_told(ships, sql, text):
+    rows = execute(sql, "ships")
+    value = json.loads(text)
+    assert score_sql(sql, value, **HERE) == score(rows, value, order_matters=False) == 1.0
+    for foreign in (text, numpy.str_(text)):
+        for way in (
+            lambda gold: score_sql(sql, gold, **HERE),
+            lambda gold: score(rows, gold, order_matters=False),
+            lambda gold: score_parts(sql, gold, gold_sql=sql, **HERE),
+        ):
+            with pytest.raises(TypeError, match=r"gold_answer: found the text .*json\.loads"):
+                way(foreign)
+        assert "json.loads" in explain_score(sql, foreign, **HERE).detail
+        assert "json.loads" in explain_completion(fence(sql), foreign, **HERE).detail
+    assert score_sql("SELECT 'none'", text, **HERE) == 0.0
+
+
+@pytest.mark.parametrize("text", ["7", "null", "[]", '["a"]', '"Sun"', "1e3", "{}", "Sun"])
+def test_text_that_is_the_answer_is_no_json(ships, text):
+    sql = f"SELECT '{text}'"
+    assert score_sql(sql, text, **HERE) == score([(text,)], text, order_matters=False) == 1.0
+    assert explain_score(sql, [text], **HERE).reward == 1.0
+    assert score_completions([fence(sql)], gold_answer=[json.dumps(text)], **wrap(HERE)) == [1.0]
+
+
+def test_number_is_no_text_of_a_list(ships):
+    assert score_sql("SELECT 7", ["7"], **HERE) == score([(7,)], ["7"], order_matters=False) == 0.0
+
+
+def wrap(known: dict[str, Any]) -> dict[str, list[Any]]:
+    return {name: [value] for name, value in known.items()}
+
+
+def test_lists_of_a_question_are_values_or_json_text(ships):
+    sql = "SELECT name FROM ship ORDER BY weight > 0"
+    known = {"database_name": "ships", "order_matters": True}
+    others = [{"sql": "SELECT name FROM ship WHERE weight > 50", "answer": "Sun"}]
+    for spell in (lambda value: value, json.dumps, numpy.array):
+        tied = {**known, "accepted_rows": spell([2])}
+        assert score(
+            [("Tern",), ("Sun",)], ["Sun", "Tern"], accepted_rows=spell([2]), order_matters=True
+        )
+        assert score_sql(sql, ["Tern", "Sun"], **tied) == 1.0
+    for spell in (lambda value: value, json.dumps):
+        assert score_sql(others[0]["sql"], "Tern", **HERE, other_answers=spell(others)) == 1.0
+        assert score([("Sun",)], "Tern", order_matters=False, other_answers=spell(others)) == 1.0
+
+
+@pytest.mark.parametrize("answer", [{}, {"a": 1}, [{}], [[1], 2], [[[1]]]])
+def test_gold_answer_that_is_none_is_refused_by_each_function(ships, answer):
+    sql = "SELECT nothing"
+    for way in (
+        lambda: score([(1,)], answer, order_matters=False),
+        lambda: score_sql(sql, answer, **HERE),
+        lambda: explain_score(sql, answer, **HERE),
+        lambda: explain_completion(fence(sql), answer, **HERE),
+        lambda: score_completions([fence(sql)], gold_answer=[json.dumps(answer)], **wrap(HERE)),
+        lambda: compute_score("x", fence(sql), json.dumps(answer), HERE),
+    ):
+        with pytest.raises(ValueError, match="gold_answer: expected a value"):
+            way()
+
+
+@pytest.mark.parametrize("steps", [0, -1, numpy.int64(-5), -2.0])
+def test_budget_below_one_step_is_refused(ships, steps):
+    for way in (
+        lambda: score_sql("SELECT 1", 1, **HERE, max_steps=steps),
+        lambda: score_completions(
+            [fence("SELECT 1")], gold_answer=["1"], **wrap(HERE), max_steps=[steps]
+        ),
+    ):
+        with pytest.raises(ValueError, match="max_steps: expected a whole number from 1, found"):
+            way()
+
+
+@pytest.mark.parametrize("sql", ["SELECT 1 +", "SELECT 1", "SELECT 'a'", "SELECT 1e999", None])
+def test_reason_is_a_plain_text_or_none(ships, sql):
+    reason = explain_score(sql, 2, **HERE).reason
+    assert type(reason) is str
+    assert explain_score("SELECT 2", 2, **HERE).reason is None
+
+
+BAD_SCHEMAS = [(b"CREATE TABLE", b"CREATE\xffTABLE"), (b"weight REAL", b"w\xfe\x80)tt REAL")]
+
+
+@pytest.mark.parametrize(("good", "bad"), BAD_SCHEMAS)
+def test_corrupt_database_is_the_same_error_from_every_function(ships, good, bad):
+    path = ships / "ships" / "ships.sqlite"
+    content = path.read_bytes()
+    assert len(good) == len(bad)
+    assert good in content
+    path.write_bytes(content.replace(good, bad))
+    sql, columns = "SELECT name FROM ship", {"gold_answer": ['"Sun"'], **wrap(HERE)}
+    for way in (
+        lambda: execute(sql, "ships"),
+        lambda: score_sql(sql, "Sun", **HERE),
+        lambda: explain_score(sql, "Sun", **HERE),
+        lambda: explain_completion(fence(sql), "Sun", **HERE),
+        lambda: score_parts(sql, "Sun", gold_sql=sql, **HERE),
+        lambda: compute_score("x", fence(sql), '"Sun"', HERE),
+        lambda: score_completions([fence(sql)], **columns),
+        lambda: score_completions(["no SQL"], **columns),
+    ):
+        with pytest.raises(sqlite3.DatabaseError, match=r"Corrupt database: .*ships\.sqlite: malf"):
+            way()

@@ -168,6 +168,13 @@ def read_count(name: str, value: Any) -> int | None:
     raise _refuse(name, "a whole number", own)
 
 
+def _read_steps(name: str, value: Any) -> int | None:
+    count = read_count(name, value)
+    if count is not None and count < 1:
+        raise ValueError(f"{name}: expected a whole number from 1, found {count}")
+    return count
+
+
 def read_rate(name: str, value: Any) -> float | None:
     own = read_value(value)
     if own is not None and type(own) not in (int, float):
@@ -197,7 +204,7 @@ _TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
     "database_name": (frozenset((str,)), _read_needed_text),
     "order_matters": (frozenset((bool,)), read_flag),
     "gold_answer": (_TEXTS, _read_json_text),
-    "max_steps": (frozenset((int, NoneType)), read_count),
+    "max_steps": (frozenset((NoneType,)), _read_steps),
     "rule": (frozenset(), read_rule_term),
     "accepted_rows": (_TEXTS, _read_json_text),
     "other_answers": (_TEXTS, _read_json_text),
@@ -212,6 +219,7 @@ def read_terms(**terms: Any) -> dict[str, Any]:
 
     Raises:
         TypeError: one of them is something else.
+        ValueError: a count is below 1.
     """
     return {name: _TERMS[name][1](name, value) for name, value in terms.items()}
 

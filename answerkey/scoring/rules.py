@@ -24,6 +24,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 ROWS = ("multiset", "set", "subset")
@@ -36,6 +37,8 @@ Column = tuple[Any, ...]
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _INT64 = range(-(2**63), 2**63)
 _INT64_CHARACTERS = 20
+_ALL_WHOLE = 1e15  # from here on 15 digits have no decimals
+_EXACT = Context(prec=40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Rule:
         columns holds a float, within the tolerance.
     numeric_text: a text that reads as a number equals it: see `read_number`.
     rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`; rel_tol is below 1.
-    digits: floats are rounded to so many decimals first, at most 15.
+    digits: floats are rounded to so many decimals first, at most 15, a half away from 0.
     row_count: how many rows a subset needs, from 1, duplicates removed: ("=", n) or (">=", n).
     """
 
@@ -203,10 +206,28 @@ def read_columns(rows: Sequence[Sequence[Any]], rule: Rule) -> list[Column]:
         columns = [tuple(map(_read_text_values, column)) for column in columns]
     if rule.digits is not None:
         columns = [
-            tuple(round(value, rule.digits) if type(value) is float else value for value in column)
+            tuple(
+                round_half_up(value, rule.digits) if type(value) is float else value
+                for value in column
+            )
             for column in columns
         ]
     return columns
+
+
+def round_half_up(value: float, digits: int) -> float:
+    """Return a float to so many decimals as ROUND of SQLite gives it: a half away from 0.
+
+    >>> round_half_up(2.675, 2), round_half_up(-0.5, 0), round_half_up(8.025 / 3, 3)
+    (2.68, -1.0, 2.675)
+
+    Python's `round` takes 0.25 to 0.2, and 2.675 to 2.67, since the float is a little less. So a
+    float counts as the decimal of 15 digits that it is nearest to, which drops what rounding left.
+    """
+    if not abs(value) < _ALL_WHOLE:  # NaN and infinity, too
+        return value
+    decimal = Decimal(f"{value:.15g}")
+    return float(decimal.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT))
 
 
 def _read_text_values(value: Any) -> Any:

@@ -36,7 +36,7 @@ from answerkey.scoring.comparison import (
 )
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
-from answerkey.sqlite.answers import OtherAnswer, drop_residue
+from answerkey.sqlite.answers import OtherAnswer, check_answer, drop_residue
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
@@ -113,9 +113,9 @@ class Job(NamedTuple):
 class Explanation:
     """A reward and the reason for it.
 
-    reason: None if the prediction is right; `no_query`; why the query has no answer (`Reason`,
-        such as sql_error or time_exceeded); or how its rows differ (`DifferenceKind`, such as
-        too_few_rows).
+    reason: a text; None if the prediction is right; `no_query`; why the query has no answer (a
+        value of `Reason`, such as sql_error or time_exceeded); or how its rows differ (one of
+        `DifferenceKind`, such as too_few_rows).
     detail: the same in words: SQLite's own if it refuses the query; `no suite` if the prediction is
         right, and no test suite has tried it.
     missing, unexpected: some rows that the answer lacks, and some that it should not have.
@@ -148,7 +148,7 @@ def answer_without_rows(
         return WRONG
     if kind is not Kind.EXPLAIN:
         return None
-    return Explanation(WRONG, reason, detail, database=database)
+    return Explanation(WRONG, str(reason), detail, database=database)
 
 
 def write_message(file: int, message: Any) -> None:
@@ -348,7 +348,7 @@ def list_trials(job: Job) -> Iterator[Trial]:
     """
     yield Trial(
         job.path,
-        _read_json("gold_answer", job.gold_answer),
+        check_answer("gold_answer", _read_json("gold_answer", job.gold_answer)),
         job.order_matters,
         job.max_steps,
         _read_json("accepted_rows", job.accepted_rows) if job.accepted_rows else None,
@@ -524,7 +524,8 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
     if difference is None:  # gold's rows here, and another right query's on the databases before
         words = "gold's rows here, and those of another right query on a database before"
         difference = Difference(DifferenceKind.WRONG_ROWS, words, [], [])
-    return Explanation(WRONG, *difference, database=trial.name)
+    reason, detail, missing, unexpected = difference
+    return Explanation(WRONG, str(reason), detail, missing, unexpected, trial.name)
 
 
 def main(limits: str, begun: str, parent: str) -> None:

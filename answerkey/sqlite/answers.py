@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict, final
 
@@ -21,9 +21,10 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
 REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
-# What rounding leaves of 0 is smaller, and a power of two times a whole number of so many bits, or
-# times a fraction of two whole numbers up to this: see `drop_residue`.
-_MAX_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 1e-6, 20, 1000
+# What rounding leaves of 0 is smaller (the last bit of 2,048, and half a byte in terabytes), and a
+# power of two times a whole number of so many bits, or times a fraction of two whole numbers up to
+# this: see `drop_residue`.
+_MAX_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 2.0**-41, 20, 1000
 _MIN_RESIDUE = sys.float_info.min  # floats below have fewer bits
 _STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
 
@@ -66,6 +67,27 @@ def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
     if not isinstance(answer, list):
         return [(answer,)]
     return [tuple(row) if isinstance(row, list) else (row,) for row in answer]
+
+
+def check_answer(name: str, answer: Any) -> Any:
+    """Return an answer, if its shape is one that `shape_answer` gives.
+
+    >>> check_answer("gold_answer", [["a", 1], ["b", None]])
+    [['a', 1], ['b', None]]
+
+    Raises:
+        ValueError: it is an object, or holds lists or objects where values are expected.
+    """
+    values = answer if isinstance(answer, list) else [answer]
+    kinds = {*map(type, values)}
+    if kinds and kinds <= {list, tuple}:
+        kinds = {*map(type, chain.from_iterable(values))}
+        if len({*map(len, values)}) > 1:
+            raise ValueError(f"{name}: expected rows of one length, found {answer!r:.80}")
+    if kinds & {dict, list, tuple}:
+        expected = 'a value (7), a list of values (["a", "b"]) or rows ([["a", 7], ["b", 8]])'
+        raise ValueError(f"{name}: expected {expected}, found {answer!r:.80}")
+    return answer
 
 
 def classify_answer_type(gold_answer: Any) -> str:
@@ -241,12 +263,13 @@ def drop_residue(value: float) -> float:
     >>> drop_residue(1e-9), drop_residue(1.6e-19), drop_residue(1e-9 / 3) == 1e-9 / 3
     (1e-09, 1.6e-19, True)
 
-    An absolute tolerance must be small beside what was added, and nobody knows what was: sums of
-    millions leave 1e-9, and 1e-9 gram may be all there is. But the last bit of a sum is one of what
-    was added. So a residue is a multiple of a power of two (0.1 + 0.2 - 0.3 is 2 ** -54) by a whole
-    number that is small: the larger, the more values were added, and the more they differ in size.
-    An average of residues is a fraction of one. Three of 10 ** 10 other floats are such numbers by
-    chance, and no decimal of up to four digits.
+    An absolute tolerance must be small beside what was added, and no answer tells what was. The
+    last bit of a sum is one of what was added: so a residue is a multiple of a power of two
+    (0.1 + 0.2 - 0.3 is 2 ** -54) by a whole number that is small: the larger, the more values were
+    added, and the more they differ in size. An average of residues is a fraction of one. Bytes as
+    terabytes are such numbers, too, and one byte is 2 ** -40. So a residue is smaller than that: it
+    is what sums of up to 2,048 leave. Three of 10 ** 10 other floats are such numbers by chance,
+    and no decimal of up to four digits.
     """
     if not _MIN_RESIDUE <= abs(value) < _MAX_RESIDUE:
         return value

@@ -256,6 +256,18 @@ _EXPLAINED = {  # the columns that EXPLAIN returns
 }
 
 
+def _is_fault_of_the_file(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in _FAULTS_OF_THE_FILE
+
+
+def _spell_error(error: Exception) -> str:
+    """The words of SQLite, which quote a damaged file as it is: that may be no text as UTF-8."""
+    if isinstance(error, UnicodeDecodeError):
+        return bytes(error.object).decode(errors="replace")
+    return str(error)
+
+
 class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
@@ -313,9 +325,11 @@ class GuardedDatabase:
         self._clock = Clock(self._connection, self._deny_function, now=now)
         try:
             self._set_bounds()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             self.close()
-            raise sqlite3.DatabaseError(f"Corrupt database: {path}: {error}") from error
+            raise sqlite3.DatabaseError(
+                f"Corrupt database: {path}: {_spell_error(error)}"
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -383,6 +397,9 @@ class GuardedDatabase:
     def list_reads(self, sql: str) -> set[tuple[str, str]] | None:
         """Return table and column of all that one SELECT reads, in small letters; None if SQLite
         refuses it. It is not executed. The column is empty if rows alone are read, as by count(*).
+
+        Raises:
+            sqlite3.DatabaseError: the file, not the query, is at fault.
         """
         reads = set()
 
@@ -395,7 +412,9 @@ class GuardedDatabase:
         self._connection.set_authorizer(record)
         try:
             self._connection.execute(f"EXPLAIN {trim_statement(sql)};").close()
-        except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError):
+        except (sqlite3.Error, sqlite3.Warning, MemoryError, UnicodeError) as error:
+            if _is_fault_of_the_file(error):
+                raise sqlite3.DatabaseError(f"Corrupt database: {self.path}: {error}") from error
             return None
         finally:
             self._connection.set_authorizer(self._authorize)
@@ -441,10 +460,9 @@ class GuardedDatabase:
         """Return the QueryError that an exception means, or another error if the database file is
         at fault."""
         words = str(error)
-        code = getattr(error, "sqlite_errorcode", None)
         if words.startswith("You can only execute one statement at a time"):
             return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
-        if code is not None and code & 0xFF in _FAULTS_OF_THE_FILE:
+        if _is_fault_of_the_file(error):
             return sqlite3.DatabaseError(f"Corrupt database: {self.path}: {words}")
         if self._denied:
             action, first, second = self._denied[0]

@@ -91,7 +91,7 @@ TWICE = '{"a": {"b": 1, "b": 2}}'
     [
         (
             "v.jsonl",
-            '{}\n{"verdict": "right", "verdict": "wrong"}',
+            '\n{"verdict": "right", "verdict": "wrong"}',
             read_verdict_file,
             ":2: .*verdict",
         ),

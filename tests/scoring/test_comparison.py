@@ -1,6 +1,9 @@
 """Rows against gold answers, by each rule, also if rows tie; how they differ; rules as texts."""
 
+import contextlib
 import itertools
+import math
+import sqlite3
 from collections import Counter
 
 import pytest
@@ -442,3 +445,45 @@ def test_of_a_large_prediction_or_answer_only_the_number_of_rows_is_said():
     found = differ([*gold, (0, 0)], gold)
     assert (found.kind, found.detail) == ("too_many_rows", "1301 rows, expected 1300.")
     assert (found.missing, found.unexpected) == ([], [])
+
+
+HALVES = [
+    (0.25, 1),
+    (2.5, 0),
+    (0.125, 2),
+    (-85.25, 1),
+    (2.675, 2),
+    (1.005, 2),
+    (-0.5, 0),
+    (4.35, 1),
+]
+SIX_RULES = ("strict", "spider", "bird", "spider2,abs_tol=0", "multiset", "set")
+
+
+@pytest.mark.parametrize(("number", "digits"), HALVES)
+def test_half_of_the_last_digit_is_rounded_as_sqlite_does(number, digits):
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        gold, inexact = connection.execute(
+            "SELECT round(?1, ?2), (?1 * 3 + 0.3 - 0.1 - 0.2) / 3", (number, digits)
+        ).fetchone()
+    for name in SIX_RULES:
+        rule = f"{name},digits={digits}"
+        assert match([(number,)], [(gold,)], rule)
+        assert match([(inexact,)], [(gold,)], rule)
+        assert match([(gold,)], [(number,)], rule)
+        step = 10.0**-digits
+        assert not match([(gold + step,)], [(gold,)], rule)
+
+
+@given(st.integers(-(10**7), 10**7), st.integers(0, 5))
+def test_number_is_its_own_rounding(whole, digits):
+    number = whole * 5 / 10 ** (digits + 1)
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        (gold,) = connection.execute("SELECT round(?, ?)", (number, digits)).fetchone()
+    assert match([(number,)], [(gold,)], f"strict,digits={digits}")
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, 1e300, -1e15, 5e-324, 0.0])
+def test_number_without_digits_to_round_is_itself(number):
+    assert match([(number,)], [(number,)], "strict,digits=3")
+    assert not match([(number,)], [(1.5,)], "strict,digits=3")
