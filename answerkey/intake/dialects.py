@@ -1,7 +1,9 @@
 """Gold SQL of another dialect as SQL of SQLite, and whether both give the same rows.
 
 sqlglot translates, and `answerkey.intake.rewrites` what it leaves as it is. Neither is believed:
-where the engine of the dialect is at hand, the query is executed there, and here.
+`answerkey.intake.meanings` refuses what may mean something else on other rows, and the query is
+executed in the engine that it was written for, and here. Where that engine is not at hand, nobody
+knows, and the question is set aside.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import sqlglot
@@ -19,9 +22,20 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
-from answerkey.intake.conversion import Name, Value, store_value, write_time
-from answerkey.intake.engines import Engine, EngineError, Row
-from answerkey.intake.rewrites import rewrite
+from answerkey.base.secrets import hide_secrets
+from answerkey.intake.conversion import ConvertedTable, Name, Value, store_value, write_time
+from answerkey.intake.engines import DUCKDB, POSTGRES, Engine, EngineError, Row
+from answerkey.intake.meanings import (
+    OTHER,
+    TEXT,
+    Kind,
+    MeaningError,
+    Meanings,
+    join_kinds,
+    keep_meaning,
+    read_kind,
+)
+from answerkey.intake.rewrites import rewrite_all
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import DifferenceKind, find_difference
@@ -48,12 +62,14 @@ class Renaming(NamedTuple):
 
     names: by schema and name, as they are there.
     schemas: in which a name without a schema is looked for, in this order.
-    dates: columns that are a date, without a time, in each table that has them; in small letters.
+    kinds, sorts_bytes, folds_ascii: as in `answerkey.intake.meanings.Meanings`.
     """
 
     names: Mapping[Name, str]
     schemas: Sequence[str] = ()
-    dates: frozenset[str] = frozenset()
+    kinds: Mapping[str, Kind] = MappingProxyType({})
+    sorts_bytes: bool = True
+    folds_ascii: bool = False
 
     def find(self, schema: str, name: str) -> str | None:
         """The name in SQLite of a table that a query names, in any case."""
@@ -63,31 +79,76 @@ class Renaming(NamedTuple):
         return next((folded[place] for place in places if place in folded), None)
 
 
+_POSTGRES_ENUMS = "SELECT format_type(oid, NULL) FROM pg_type WHERE typtype = 'e'"
+# Columns with a collation of their own, which may hold another text equal.
+_POSTGRES_COLLATED = """
+SELECT a.attname::text FROM pg_attribute a JOIN pg_class r ON r.oid = a.attrelid
+JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE a.attcollation NOT IN (0, 'pg_catalog."default"'::regcollation)
+  AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"""
+_POSTGRES_TEXT = "SELECT 'B' < 'a' AND 'Z' < '_' AND 'z' < 'é', lower('É') = 'É'"
+_DUCKDB_COLLATED = """
+SELECT regexp_extract_all(sql, '("[^"]*"|\\w+) VARCHAR COLLATE', 1) FROM duckdb_tables()"""
+
+
+def read_renaming(engine: Engine, tables: Sequence[ConvertedTable]) -> Renaming:
+    """What a query of an engine must know of its tables: names, kinds of columns, and how the
+    engine compares text."""
+
+    def fetch(sql: str) -> list[Row]:
+        return engine.execute(sql, max_rows=1_000_000)
+
+    labels: set[str] = set()
+    collated: set[str] = set()
+    sorts_bytes, folds_ascii = True, False
+    if engine.dialect == POSTGRES:
+        labels = {name for (name,) in fetch(_POSTGRES_ENUMS)}
+        collated = {name.lower() for (name,) in fetch(_POSTGRES_COLLATED)}
+        ((sorts_bytes, folds_ascii),) = fetch(_POSTGRES_TEXT)
+    elif engine.dialect == DUCKDB:
+        names_found = (name for (found,) in fetch(_DUCKDB_COLLATED) for name in found or ())
+        collated = {name.strip('"').lower() for name in names_found}
+    kinds = join_kinds(
+        (name, read_kind(declared, engine.dialect, labels=labels))
+        for table in tables
+        for name, declared, _ in table.columns
+    )
+    kinds |= {name: OTHER for name in collated if kinds.get(name) == TEXT}
+    names = {table.place: table.name for table in tables}
+    return Renaming(names, engine.schemas, kinds, sorts_bytes, folds_ascii)
+
+
 class TranslationError(ValueError):
     """A query that cannot be written for SQLite, or is none."""
 
 
-def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -> list[str]:
+def translate(sql: str, dialect: str, renaming: Renaming, *, is_held: bool = True) -> list[str]:
     """Return a query as SQL of SQLite: as it was written, if SQLite should read it as it is meant;
     in the words of sqlglot; and with all names in quotes, for words that only SQLite reserves.
 
-    >>> print(translate('SELECT "Name" FROM s.ship WHERE d::date > $$x$$', "postgres",
-    ...                 Renaming({("s", "ship"): "s_ship"}), is_checked=True)[0])
-    SELECT "Name" FROM s_ship AS ship WHERE DATE(d) > 'x'
+    >>> renaming = Renaming({("s", "ship"): "s_ship"}, (), {"d": "moment"})
+    >>> sql = 'SELECT "Name" FROM s.ship WHERE d::date > $$2024-02-29$$'
+    >>> print(translate(sql, "postgres", renaming)[0])
+    SELECT "Name" FROM s_ship AS ship WHERE DATE(d) > '2024-02-29'
 
-    is_checked: it is executed there and here; else what sqlglot calls unsupported is refused.
+    is_held: it must mean the same on all rows, as far as rules know; else it is a draft.
 
     Raises:
-        TranslationError: with what the parser says, or what SQLite has not.
+        TranslationError: with what the parser says, what SQLite has not, or what may mean something
+            else there.
     """
     try:
         statements = [tree for tree in sqlglot.parse(sql, read=dialect) if tree is not None]
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             raise TranslationError("expected one query")
         query = statements[0].copy()
+        kinds = renaming.kinds
+        if is_held:
+            bounds = (renaming.sorts_bytes, renaming.folds_ascii)
+            kinds = keep_meaning(query, Meanings(dialect, renaming.kinds, *bounds))
         _rename(query, renaming)
-        tree: exp.Expr = query.transform(rewrite, renaming.dates)
-        level = ErrorLevel.IGNORE if is_checked else ErrorLevel.RAISE
+        tree = rewrite_all(query, kinds)
+        level = ErrorLevel.RAISE
         written = [
             tree.sql("sqlite", identify=identify, unsupported_level=level, comments=False)
             for identify in (False, True)
@@ -95,6 +156,8 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -
     except SqlglotError as error:
         words = re.sub(r"\x1b\[\d*m", "", str(error)).strip().partition("\n")[0]
         raise TranslationError(words) from error
+    except MeaningError as error:
+        raise TranslationError(str(error)) from error
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         if isinstance(error, TranslationError):
             raise
@@ -103,12 +166,18 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_checked: bool) -
 
 
 def _keep_text(sql: str, written: str) -> str:
-    """The text as it was written, where SQLite reads it as the translation: NOT IN stays NOT IN."""
+    """The text as it was written, where SQLite reads it as the translation: NOT IN stays NOT IN.
+    What it calls must be the same, too: sqlglot reads CAST(a AS date) as DATE(a), unlike SQLite."""
     try:
         own = sqlglot.parse_one(sql, read="sqlite").sql("sqlite", comments=False)
     except (SqlglotError, RecursionError):
         return written
-    return sql if own == written else written
+    return sql if own == written and _list_calls(sql) == _list_calls(written) else written
+
+
+def _list_calls(sql: str) -> list[str]:
+    """The names of functions, and the types of casts."""
+    return sorted(re.findall(r"\w+(?=\s*\()|(?<=\bas\s)\w+(?=\s*\))", sql.lower()))
 
 
 def _rename(tree: exp.Expr, renaming: Renaming) -> None:
@@ -164,12 +233,16 @@ class Comparer(ExitStack):
         """Translate a query, and execute it there and here."""
         evidence = {"dialect": dialect, "source_sql": sql}
         try:
-            queries = translate(sql, dialect, renaming, is_checked=self._engine is not None)
+            queries = translate(sql, dialect, renaming, is_held=self._engine is not None)
         except TranslationError as error:
             return Translated(sql, evidence | {"error": f"cannot be translated: {error}"})
+        if self._engine is None:
+            words = f"was not compared: no engine of {dialect} is at hand"
+            return Translated(queries[0], evidence | {"error": words})
         here, chosen, fault = self._execute(queries)
         if fault is not None and fault.reason != Reason.SQL_ERROR:
-            return Translated(chosen)  # which is no matter of dialects: the pipeline tells it
+            words = f"was not compared: {fault.reason} in SQLite: {fault.detail}"
+            return Translated(chosen, evidence | {"error": words})
         there, refusal = self._execute_there(sql)
         if refusal is not None:
             return Translated(chosen, evidence | {"error": f"fails in {dialect}: {refusal}"})
@@ -178,9 +251,16 @@ class Comparer(ExitStack):
             shown = {"there": _show(there)} if there is not None else {}
             return Translated(chosen, evidence | {"error": words} | shown)
         if there is None:
-            return Translated(chosen)
+            raise ValueError(f"expected rows of {dialect}, or why there are none")
         difference = self._compare(chosen, here, there)
         return Translated(chosen, None if difference is None else evidence | difference)
+
+    def answers_otherwise(self, sql: str) -> bool:
+        """Whether a query runs as it is here and there, and gives other rows there."""
+        ours, _, _ = self._execute([sql])
+        theirs, _ = self._execute_there(sql)
+        is_both = ours is not None and theirs is not None
+        return is_both and not self.are_same(sql, sql)
 
     def are_same(self, here: str, there: str) -> bool:
         """Whether a query here and one there give the same rows; not if nobody can tell."""
@@ -210,6 +290,8 @@ class Comparer(ExitStack):
             rows = self._engine.execute(sql, max_rows=most)
         except EngineError as error:
             return None, str(error)
+        except (ValueError, ArithmeticError, TypeError) as error:  # a value that Python has not
+            return None, hide_secrets(f"{type(error).__name__}: {error}")
         if len(rows) > most:
             return None, f"more than {most} rows"
         return [tuple(store_value(value, lambda _: None) for value in row) for row in rows], None

@@ -278,6 +278,10 @@ class DuckDB:
         timer = threading.Timer(MAX_SECONDS, self._connection.interrupt)
         timer.start()
         try:
+            # Tables of files lie in memory, where a query that writes would change them for others.
+            kinds = [each.type for each in self._connection.extract_statements(sql)]
+            if kinds != [duckdb.StatementType.SELECT]:
+                raise EngineError("expected one query, which changes nothing")
             rows: list[Row] = self._connection.execute(sql).fetchmany(max_rows + 1)
             return rows
         except duckdb.InterruptException as error:

@@ -10,6 +10,7 @@ Nothing that is there is replaced.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shutil
@@ -23,15 +24,16 @@ from typing import Any
 from sqlglot.dialects.dialect import Dialect
 
 from answerkey.base.errors import InputError
+from answerkey.base.log import spell_count
 from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.corpus.corpora import PAGE, PIPELINE, check_roots, parse_corpora
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
-from answerkey.intake.conversion import DATE, ConvertedTable
+from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.conversion_report import REPORT, MadeDatabase, tell_made, write_report
 from answerkey.intake.delimited import TypeChoices
-from answerkey.intake.dialects import Comparer, Renaming, Translated
+from answerkey.intake.dialects import Comparer, Renaming, Translated, read_renaming
 from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError
 from answerkey.intake.questions import (
     SQL,
@@ -187,11 +189,7 @@ def _make_database(
     engine, tables, renaming = source.engine, [], Renaming({})
     if engine is not None:
         tables = convert(engine, path)
-        names = {table.place: table.name for table in tables}
-        kinds = [(name, kind) for table in tables for name, _, kind in table.columns]
-        others = {name.lower() for name, kind in kinds if kind != DATE}
-        dates = frozenset({name.lower() for name, kind in kinds if kind == DATE} - others)
-        renaming = Renaming(names, engine.schemas, dates)
+        renaming = read_renaming(engine, tables)
     elif source.path is not None:
         path.parent.mkdir(parents=True)
         (build_in_process if source.kind == SQLITE_TEXT else copy_database)(source.path, path)
@@ -233,27 +231,32 @@ def _make_database(
 
 
 def _choose_dialect(engine: Engine, path: Path, queries: Sequence[str], notes: list[str]) -> str:
-    """SQLite, unless more of the queries run in DuckDB, which has the same tables."""
+    """SQLite, unless more of the queries run in DuckDB, which has the same tables. A note says
+    which, and how many run in both and answer otherwise."""
     runs = Counter({SQLITE: 0, DUCKDB: 0})
-    with GuardedDatabase(path, now=_ANY_DAY) as database:
+    with GuardedDatabase(path, now=_ANY_DAY) as database, Comparer(path, engine) as comparer:
         for sql in queries:
-            try:
+            with contextlib.suppress(QueryError):
                 database.execute(sql)
                 runs[SQLITE] += 1
-            except QueryError:
-                pass
-            try:
+            with contextlib.suppress(EngineError):
                 engine.execute(sql, max_rows=1)
                 runs[DUCKDB] += 1
-            except EngineError:
-                pass
-    if runs[DUCKDB] <= runs[SQLITE]:
-        return SQLITE
-    notes.append(
-        f"gold SQL is taken for DuckDB's: {runs[DUCKDB]} of {len(queries)} queries run there, and"
-        f" {runs[SQLITE]} in SQLite; --dialect says otherwise"
-    )
-    return DUCKDB
+        differing = [sql for sql in queries if comparer.answers_otherwise(sql)]
+    chosen, other = (SQLITE, DUCKDB) if runs[DUCKDB] <= runs[SQLITE] else (DUCKDB, SQLITE)
+    if chosen == DUCKDB or differing:
+        counts = f"{runs[chosen]} of {spell_count(len(queries), 'query')} run in {chosen}"
+        notes.append(
+            f"gold SQL is read as {chosen}: {counts}, and {runs[other]} in {other}; --dialect"
+            f" {other} says otherwise"
+        )
+    if differing:
+        notes.append(
+            f"{spell_count(len(differing), 'query')} of gold run in both, and answer otherwise in"
+            f" {other}: say which is meant by --dialect {SQLITE} or --dialect {DUCKDB}; the first"
+            f" is {' '.join(differing[0].split()):.100}"
+        )
+    return chosen
 
 
 def _list_tables(path: Path) -> list[ConvertedTable]:

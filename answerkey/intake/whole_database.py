@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from answerkey.intake.conversion import ConvertedTable, Converter
-from answerkey.intake.dialects import Comparer, Renaming, TranslationError, translate
+from answerkey.intake.dialects import Comparer, TranslationError, read_renaming, translate
 from answerkey.intake.engines import Engine, SourceTable
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import quote_name
@@ -46,9 +46,10 @@ def _names_any(view: SourceTable, others: Iterable[SourceTable]) -> bool:
 
 def _make_view(converter: Converter, view: SourceTable, path: Path) -> bool:
     engine = converter.engine
-    renaming = Renaming(converter.names, engine.schemas)
+    renaming = read_renaming(engine, list(converter.converted.values()))
+    renaming = renaming._replace(names=converter.names)
     try:
-        written = translate(view.view_sql or "", engine.dialect, renaming, is_checked=True)
+        written = translate(view.view_sql or "", engine.dialect, renaming)
     except TranslationError:
         return False
     for sql in written:
