@@ -6,7 +6,6 @@ All is read, and nothing is ever written there. Times are text, and those with a
 
 from __future__ import annotations
 
-import contextlib
 import re
 import tempfile
 import threading
@@ -14,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
@@ -27,7 +25,7 @@ Row = tuple[Any, ...]
 DUCKDB, MYSQL, POSTGRES, SQLITE = ("duckdb", "mysql", "postgres", "sqlite")
 
 MAX_SECONDS = 60  # of a gold query there
-_BATCH = 10_000  # rows fetched at once
+BATCH = 10_000  # rows fetched at once
 TABLE_FILES = (*delimited.ENDINGS, ".parquet")
 _ROWS = "/rows"  # a view of rows that are inserted; no file has a name with /
 # What DuckDB calls the types of a delimited text.
@@ -115,7 +113,7 @@ class Engine(Protocol):
         """End what was started for it."""
 
 
-def _gather(
+def gather_tables(
     columns: Sequence[Row], constraints: Sequence[Row], views: Mapping[tuple[str, str], str]
 ) -> list[SourceTable]:
     """Tables of rows of a catalogue.
@@ -146,17 +144,17 @@ def _gather(
     return list(tables.values())
 
 
-def _quote(*names: str, mark: str = '"') -> str:
+def quote_names(*names: str, mark: str = '"') -> str:
     """
-    >>> _quote("sales", 'a"b')
+    >>> quote_names("sales", 'a"b')
     '"sales"."a""b"'
     """
     return ".".join(mark + name.replace(mark, mark * 2) + mark for name in names)
 
 
-def _select_all(table: SourceTable, columns: Sequence[str], mark: str = '"') -> str:
-    order = ", ".join(_quote(name, mark=mark) for name in table.primary_key)
-    place = _quote(table.schema, table.name, mark=mark)
+def select_all(table: SourceTable, columns: Sequence[str], mark: str = '"') -> str:
+    order = ", ".join(quote_names(name, mark=mark) for name in table.primary_key)
+    place = quote_names(table.schema, table.name, mark=mark)
     return f"SELECT {', '.join(columns)} FROM {place}{' ORDER BY ' * bool(order)}{order}"
 
 
@@ -208,10 +206,10 @@ class DuckDB:
             for schema, name, sql in self._fetch(_DUCKDB_VIEWS)
         }
         constraints = self._fetch(_DUCKDB_CONSTRAINTS)
-        self.tables = _gather(self._fetch(_DUCKDB_COLUMNS), constraints, views)
+        self.tables = gather_tables(self._fetch(_DUCKDB_COLUMNS), constraints, views)
         others = {table.schema for table in self.tables} - {"main"}
         self.schemas = ["main", *sorted(others)]
-        connection.execute(f"SET search_path = '{','.join(map(_quote, self.schemas))}'")
+        connection.execute(f"SET search_path = '{','.join(map(quote_names, self.schemas))}'")
 
     @classmethod
     def open_file(cls, path: Path) -> DuckDB:
@@ -247,7 +245,7 @@ class DuckDB:
             try:
                 _load_text(connection, path.stem, texts[path.stem])
             except duckdb.Error as error:
-                raise InputError(f"{path}: expected a table: {_first_line(error)}") from error
+                raise InputError(f"{path}: expected a table: {first_line(error)}") from error
         engine = cls(connection, [])
         for table in engine.tables:
             if (text := texts.get(table.name)) is not None:
@@ -266,11 +264,11 @@ class DuckDB:
 
         columns = [_read_column(column) for column in table.columns]
         try:
-            cursor = self._connection.execute(_select_all(table, columns))
-            while rows := cursor.fetchmany(_BATCH):
+            cursor = self._connection.execute(select_all(table, columns))
+            while rows := cursor.fetchmany(BATCH):
                 yield from rows
         except duckdb.Error as error:
-            raise EngineError(_first_line(error)) from error
+            raise EngineError(first_line(error)) from error
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import duckdb
@@ -287,7 +285,7 @@ class DuckDB:
         except duckdb.InterruptException as error:
             raise EngineError(f"it takes more than {MAX_SECONDS} seconds") from error
         except duckdb.Error as error:
-            raise EngineError(_first_line(error)) from error
+            raise EngineError(first_line(error)) from error
         finally:
             timer.cancel()
 
@@ -299,8 +297,8 @@ def _load_text(connection: Any, name: str, text: delimited.DelimitedTable) -> No
     import pyarrow
 
     columns = zip(text.names, text.types, strict=True)
-    declared = ", ".join(f"{_quote(column)} {_DUCKDB_TYPES[kind]}" for column, kind in columns)
-    place = _quote("main", name)
+    declared = ", ".join(f"{quote_names(column)} {_DUCKDB_TYPES[kind]}" for column, kind in columns)
+    place = quote_names("main", name)
     connection.execute(f"CREATE TABLE {place} ({declared})")
     of_values = {
         **{delimited.INTEGER: pyarrow.int64(), delimited.REAL: pyarrow.float64()},
@@ -311,7 +309,7 @@ def _load_text(connection: Any, name: str, text: delimited.DelimitedTable) -> No
         arrays = [pyarrow.array(*column) for column in zip(chunk, kinds, strict=True)]
         rows = pyarrow.table(arrays, names=[f"c{place}" for place in range(len(arrays))])
         connection.register(_ROWS, rows)
-        connection.execute(f"INSERT INTO {place} FROM {_quote(_ROWS)}")
+        connection.execute(f"INSERT INTO {place} FROM {quote_names(_ROWS)}")
         connection.unregister(_ROWS)
 
 
@@ -321,7 +319,7 @@ def _load_parquet(connection: Any, path: Path) -> tuple[int, list[str]]:
     import pyarrow
     from pyarrow import parquet
 
-    name = _quote("main", path.stem)
+    name = quote_names("main", path.stem)
     # DuckDB takes [, * and a=1 in a path for more than a name.
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         link = Path(folder) / "table.parquet"
@@ -333,7 +331,7 @@ def _load_parquet(connection: Any, path: Path) -> tuple[int, list[str]]:
             with parquet.ParquetFile(link) as file:
                 count, written = file.metadata.num_rows, file.schema_arrow.names
         except (duckdb.Error, pyarrow.ArrowException) as error:
-            words = _first_line(error).replace(str(link), path.name)
+            words = first_line(error).replace(str(link), path.name)
             raise InputError(f"{path}: expected a table: {words}") from error
     names = [column for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall()]
     changed = [
@@ -345,232 +343,13 @@ def _load_parquet(connection: Any, path: Path) -> tuple[int, list[str]]:
 
 
 def _read_column(column: SourceColumn) -> str:
-    name, kind = _quote(column.name), column.type
+    name, kind = quote_names(column.name), column.type
     if is_nested(kind):
         return f"CAST(to_json({name}) AS VARCHAR)"
     return f"CAST({name} AS VARCHAR)" if kind.startswith(_READ_AS_TEXT) else name
 
 
-# --- Postgres and MySQL
-
-_POSTGRES_RELATIONS = """
-FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE r.relkind IN ('r', 'p', 'f', 'v', 'm') AND NOT r.relispartition
-  AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"""
-_POSTGRES_COLUMNS = f"""
-SELECT s.nspname, s.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
-       col_description(a.attrelid, a.attnum)
-FROM (SELECT r.oid, n.nspname, r.relname {_POSTGRES_RELATIONS}) s
-LEFT JOIN pg_attribute a ON a.attrelid = s.oid AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY s.nspname, s.oid, a.attnum"""
-_POSTGRES_NAMES = """
-(SELECT array_agg(a.attname::text ORDER BY k.place)
- FROM unnest({keys}) WITH ORDINALITY k(number, place)
- JOIN pg_attribute a ON a.attrelid = {table} AND a.attnum = k.number)"""
-_POSTGRES_CONSTRAINTS = f"""
-SELECT n.nspname, r.relname,
-       CASE c.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' ELSE 'FOREIGN KEY' END,
-       {_POSTGRES_NAMES.format(keys="c.conkey", table="c.conrelid")},
-       n2.nspname, r2.relname, {_POSTGRES_NAMES.format(keys="c.confkey", table="c.confrelid")}
-FROM pg_constraint c
-JOIN pg_class r ON r.oid = c.conrelid JOIN pg_namespace n ON n.oid = r.relnamespace
-LEFT JOIN pg_class r2 ON r2.oid = c.confrelid LEFT JOIN pg_namespace n2 ON n2.oid = r2.relnamespace
-WHERE c.contype IN ('p', 'u', 'f') AND c.conparentid = 0 ORDER BY n.nspname, r.relname, c.conname"""
-_POSTGRES_VIEWS = f"""
-SELECT n.nspname, r.relname, pg_get_viewdef(r.oid) {_POSTGRES_RELATIONS}
-  AND r.relkind IN ('v', 'm')"""
-# psycopg makes values of Python of these, which has no infinite date, and no year after 9999.
-_POSTGRES_TEXTS = ["date", "time", "timetz", "timestamp", "timestamptz", "interval"]
-_POSTGRES_TEXTS += ["json", "jsonb", "uuid", "inet", "cidr", "bit", "varbit"]
-_POSTGRES_TEXTS += [
-    f"{name}{kind}"
-    for name in ("int4", "int8", "num", "ts", "tstz", "date")
-    for kind in ("range", "multirange")
-]
-
-_MYSQL_COLUMNS = """
-SELECT table_schema, table_name, column_name, column_type, is_nullable = 'NO', column_comment
-FROM information_schema.columns WHERE table_schema = database()
-ORDER BY table_name, ordinal_position"""
-_MYSQL_CONSTRAINTS = """
-SELECT k.table_schema, k.table_name, c.constraint_type, k.column_name,
-       k.referenced_table_schema, k.referenced_table_name, k.referenced_column_name,
-       k.constraint_name
-FROM information_schema.key_column_usage k JOIN information_schema.table_constraints c
-  ON (c.table_schema, c.table_name, c.constraint_name)
-   = (k.table_schema, k.table_name, k.constraint_name)
-WHERE k.table_schema = database() ORDER BY k.table_name, k.constraint_name, k.ordinal_position"""
-_MYSQL_VIEWS = """
-SELECT table_schema, table_name, view_definition
-FROM information_schema.views WHERE table_schema = database()"""
-
-
-class Postgres:
-    """A database of a server, in one transaction that only reads."""
-
-    dialect = POSTGRES
-
-    def __init__(self, url: str, *, notes: Sequence[str] = ()) -> None:
-        import psycopg
-        from psycopg.types.string import TextLoader
-
-        self.notes = list(notes)
-        try:
-            self._connection = psycopg.connect(url, connect_timeout=10)
-        except (psycopg.Error, UnicodeError) as error:
-            raise InputError(f"{hide_secrets(url)}: {_first_line(error)}") from None
-        for name in _POSTGRES_TEXTS:
-            self._connection.adapters.register_loader(name, TextLoader)
-        self._connection.read_only = True
-        self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        (path,) = self._fetch("SELECT current_schemas(false)::text[]")[0]
-        views = {(schema, name): sql for schema, name, sql in self._fetch(_POSTGRES_VIEWS)}
-        constraints = self._fetch(_POSTGRES_CONSTRAINTS)
-        tables = _gather(self._fetch(_POSTGRES_COLUMNS), constraints, views)
-        self.tables = [table for table in tables if table.columns]
-        bare = [f"{table.schema}.{table.name}" for table in tables if not table.columns]
-        self.notes += [f"{name} is left out: it has no column" for name in bare]
-        others = {table.schema for table in self.tables} - {*path}
-        self.schemas = [*path, *sorted(others)]
-        names = ", ".join(map(_quote, self.schemas)) or "public"
-        for setting in (
-            f"search_path = {names}",
-            "timezone = 'UTC'",
-            "datestyle = 'ISO'",
-            "intervalstyle = 'postgres'",
-            f"statement_timeout = '{MAX_SECONDS}s'",
-        ):
-            self._fetch(f"SET {setting}")
-        self._fetch("SAVEPOINT start")
-
-    def _fetch(self, sql: str) -> list[Row]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(sql.encode())
-            return cursor.fetchall() if cursor.description else []
-
-    def read_rows(self, table: SourceTable) -> Iterator[Row]:
-        import psycopg
-
-        columns = [_quote(column.name) for column in table.columns]
-        self._fetch("SET statement_timeout = 0")
-        try:
-            with self._connection.cursor(name="rows") as cursor:
-                cursor.itersize = _BATCH
-                cursor.execute(_select_all(table, columns).encode())
-                yield from cursor
-            self._fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
-        except psycopg.Error as error:
-            raise self._recover(error) from error
-
-    def execute(self, sql: str, *, max_rows: int) -> list[Row]:
-        import psycopg
-
-        try:
-            with self._connection.cursor(name="gold") as cursor:
-                cursor.execute(sql.strip().rstrip(";").encode())
-                return cursor.fetchmany(max_rows + 1)
-        except psycopg.Error as error:
-            raise self._recover(error) from error
-
-    def _recover(self, error: Exception) -> EngineError:
-        """Go on after a fault, where the transaction stood before it."""
-        import psycopg
-
-        with contextlib.suppress(psycopg.Error):
-            self._fetch("ROLLBACK TO start")
-        return EngineError(_first_line(error))
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class MySQL:
-    """A database of a server, in one transaction that only reads; MariaDB is the same here."""
-
-    dialect = MYSQL
-
-    def __init__(self, url: str) -> None:
-        import pymysql
-        from pymysql.constants import FIELD_TYPE
-        from pymysql.converters import conversions
-
-        self.notes: list[str] = []
-        as_text = (FIELD_TYPE.DATE, FIELD_TYPE.TIME, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP)
-        converters: dict[Any, Any] = {**conversions, **dict.fromkeys(as_text, str)}
-        converters[FIELD_TYPE.BIT] = _read_bits
-        parts = urlsplit(url)
-        try:
-            self._connection = pymysql.connect(
-                host=parts.hostname or "127.0.0.1",
-                port=parts.port or 3306,
-                user=unquote(parts.username or ""),
-                password=unquote(parts.password or ""),
-                database=unquote(parts.path.strip("/")),
-                charset="utf8mb4",
-                conv=converters,
-                connect_timeout=10,
-            )
-        except (pymysql.Error, ValueError) as error:
-            raise InputError(f"{hide_secrets(url)}: {_first_line(error)}") from None
-        self._fetch("SET time_zone = '+00:00'")
-        self._fetch("START TRANSACTION READ ONLY")
-        views = {(schema, name): sql for schema, name, sql in self._fetch(_MYSQL_VIEWS)}
-        keys: dict[Row, list[Row]] = {}
-        for *place, column, schema, name, referred, key in self._fetch(_MYSQL_CONSTRAINTS):
-            keys.setdefault((*place, schema, name, key), []).append((column, referred))
-        constraints = []
-        for (*place, schema, name, _), pairs in keys.items():
-            names, referred_names = zip(*pairs, strict=True)
-            constraints.append((*place, names, schema, name, referred_names))
-        self.tables = _gather(self._fetch(_MYSQL_COLUMNS), constraints, views)
-        self.schemas = sorted({table.schema for table in self.tables})
-
-    def _fetch(self, sql: str) -> list[Row]:
-        with self._connection.cursor() as cursor:
-            cursor.execute(sql)
-            return list(cursor.fetchall())
-
-    def read_rows(self, table: SourceTable) -> Iterator[Row]:
-        import pymysql
-        from pymysql.cursors import SSCursor
-
-        columns = [_quote(column.name, mark="`") for column in table.columns]
-        try:
-            with self._connection.cursor(SSCursor) as cursor:
-                cursor.execute(_select_all(table, columns, mark="`"))
-                while rows := cursor.fetchmany(_BATCH):
-                    yield from rows
-        except pymysql.Error as error:
-            raise EngineError(_first_line(error)) from error
-
-    def execute(self, sql: str, *, max_rows: int) -> list[Row]:
-        import pymysql
-
-        try:
-            self._bound(MAX_SECONDS)
-            return self._fetch(sql)[: max_rows + 1]
-        except pymysql.Error as error:
-            raise EngineError(_first_line(error)) from error
-        finally:
-            self._bound(0)
-
-    def _bound(self, seconds: int) -> None:
-        """Let a statement take so many seconds, 0: any."""
-        import pymysql
-
-        for setting in (f"max_statement_time = {seconds}", f"max_execution_time = {seconds}000"):
-            with contextlib.suppress(pymysql.Error):  # MariaDB has the first, MySQL the second
-                self._fetch(f"SET {setting}")
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def _read_bits(value: bytes) -> int:
-    return int.from_bytes(value, "big")
-
-
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     words = error.args[-1] if error.args and isinstance(error.args[-1], str) else str(error)
     return hide_secrets(words.strip().partition("\n")[0])
 

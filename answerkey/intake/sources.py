@@ -26,10 +26,10 @@ from answerkey.intake.engines import (
     TABLE_FILES,
     DuckDB,
     Engine,
-    MySQL,
-    Postgres,
     list_table_files,
 )
+from answerkey.intake.mysql import MySQL
+from answerkey.intake.postgres import Postgres
 from answerkey.intake.questions import DB_ID, GivenQuestions
 from answerkey.intake.servers import load_dump
 from answerkey.sqlite.files import check_db_id
