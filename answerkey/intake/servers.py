@@ -1,4 +1,9 @@
-"""A server of Postgres for as long as a dump is read: in a folder of its own, without a port."""
+"""A server of Postgres for as long as a dump is read: in a folder of its own, without a port.
+
+What a dump says is foreign: its statements are executed by a role that is no superuser, in a server
+that is another user's than root, within a time. The server ends with the process that started it,
+however that ends.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +13,49 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+from urllib.parse import quote
 
 from answerkey.base.errors import InputError
+from answerkey.intake.dump_loading import FIRST_DATABASE, OTHER_DATABASE, DumpLoader
+from answerkey.intake.engines import first_line
 
-_PROGRAMS = ("initdb", "pg_ctl", "psql", "pg_restore")
+if TYPE_CHECKING:
+    import psycopg
+
+_PROGRAMS = ("initdb", "postgres", "pg_restore")
 # Where packages put them, if not on the path: Debian, Red Hat, Homebrew.
 _FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql*/bin")
-_SECONDS = 120  # to start, and to stop
-_USER = "postgres"  # of the server, and of its database; a server never runs as root
-# What a dump asks for that is no part of its data: who owns it, who may read it, and what only a
-# newer version knows.
-_PASSED_OVER = re.compile(
-    r'role "[^"]*" does not exist|must be (owner|able to SET ROLE)|invalid command \\(un)?restrict'
-    r"|unrecognized configuration parameter"
+_START_SECONDS = 120
+_LOAD_SECONDS = 300  # and one more for each megabyte of the dump
+_LEAST_FREE_BYTES = 500_000_000  # of the disk that the server may not fill
+_USER = "postgres"  # a user of the machine; a server never runs as root
+_SUPERUSER, _LOADER = "postgres", "loader"  # roles of the server
+# Whoever reads the pipe on its standard input ends with whoever writes to it, killed or not. Then
+# the server ends, and its folder goes.
+_SUPERVISE = """
+folder=$1 initdb=$2 postgres=$3
+trap 'rm -rf "$folder"' EXIT
+exec 3<&0
+"$initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C --no-sync 3<&- || exit 1
+"$postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c timezone=UTC \
+    -c log_timezone=UTC -c datestyle=iso,mdy -c logging_collector=off 3<&- &
+server=$!
+(read -r _ <&3; kill -QUIT $server) &
+wait $server
+"""
+# It makes databases and all that is in them. It owns no right to files, programs or other roles.
+_MAKE_LOADER = (
+    f"CREATE ROLE {_LOADER} LOGIN CREATEDB BYPASSRLS",
+    f"CREATE DATABASE {FIRST_DATABASE} OWNER {_LOADER}",
+    f"ALTER DATABASE {OTHER_DATABASE} OWNER TO {_LOADER}",
 )
-# Lines by which `pg_dump --create` makes a database of its own, with a locale that may not be here.
-_OF_DATABASE = re.compile(rb"(CREATE|DROP|ALTER|COMMENT ON) DATABASE |\\connect ")
-_DATA = re.compile(rb"COPY |INSERT ")
-_MAX_NOTES = 10
+_MAX_RATIO = 100  # of what is unpacked to what was packed
+_LEAST_MAX_BYTES = 1_000_000_000
 
 
 class Loaded(NamedTuple):
@@ -39,16 +66,15 @@ class Loaded(NamedTuple):
 
 
 def find_programs() -> dict[str, str] | None:
-    """The programs of a server by name; of several versions the newest. None: there is none."""
-    on_path = {name: shutil.which(name) for name in _PROGRAMS}
-    if all(on_path.values()):
-        return {name: path for name, path in on_path.items() if path}
-    folders = [folder for pattern in _FOLDERS for folder in Path("/").glob(pattern)]
-    whole = [each for each in folders if all((each / name).is_file() for name in _PROGRAMS)]
-    if not whole:
-        return None
-    newest = max(whole, key=lambda each: [int(part) for part in re.findall(r"\d+", str(each))])
-    return {name: str(newest / name) for name in _PROGRAMS}
+    """The programs of a server by name: those on the path, or the newest. None: there is none."""
+    on_path = shutil.which(_PROGRAMS[0])
+    folders = [Path(on_path).resolve().parent] if on_path else []
+    found = [folder for pattern in _FOLDERS for folder in Path("/").glob(pattern)]
+    found.sort(key=lambda each: [int(part) for part in re.findall(r"\d+", str(each))])
+    for folder in (*folders, *reversed(found)):
+        if all((folder / name).is_file() for name in _PROGRAMS):
+            return {name: str(folder / name) for name in _PROGRAMS}
+    return None
 
 
 @contextlib.contextmanager
@@ -58,7 +84,8 @@ def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
     Text is sorted by bytes there, as SQLite sorts it.
 
     Raises:
-        InputError: there is no server here, it does not start, or the dump has no table.
+        InputError: there is no server here, it does not start, the dump takes too long, does what
+            no dump does, or has no table.
     """
     programs = find_programs()
     if programs is None:
@@ -67,92 +94,234 @@ def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
             " install it (apt-get install postgresql; its server need not run), or give the URL of"
             " a server that has the data, postgresql://USER:PASSWORD@HOST/DATABASE"
         )
-    with tempfile.TemporaryDirectory(prefix="answerkey-") as text:
+    with (
+        tempfile.TemporaryDirectory(prefix="answerkey-", ignore_cleanup_errors=True) as text,
+        tempfile.TemporaryFile("w+", errors="replace") as said,
+    ):
         folder = Path(text)
-        owner = _choose_owner()
-        if owner is not None:
-            shutil.chown(folder, owner)
-        _run(programs["initdb"], "-D", f"{folder}/data", "-U", _USER, "-A", "trust", "-E", "UTF8",
-             "--locale=C", "--no-sync", owner=owner)  # fmt: skip
-        control = (programs["pg_ctl"], "-D", f"{folder}/data", "-w", "-t", str(_SECONDS))
-        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
-        log = f"{folder}/log"
-        try:
-            _run(*control, "-l", log, "-o", options, "start", owner=owner)
-            yield _load(programs, dump, folder, is_text=is_text)
-        finally:
-            if (folder / "data/postmaster.pid").is_file():
-                _run(*control, "-m", "immediate", "stop", owner=owner)
+        owner = _find_owner()
+        if "user" in owner:
+            shutil.chown(folder, owner["user"], owner["group"])
+        with _Server(dump, folder, programs, owner, said) as server:
+            size_bytes = sum(each.stat().st_size for each in _list_files(dump))
+            limit_s = _LOAD_SECONDS + size_bytes // 1_000_000
+            with server.end_after(limit_s), contextlib.ExitStack() as stack:
+                loader = DumpLoader(dump, server.connect)
+                if is_text:
+                    file: BinaryIO = stack.enter_context(dump.open("rb"))
+                else:
+                    file = stack.enter_context(_restore(dump, folder, programs, owner, size_bytes))
+                name = loader.load(file)
+            url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
+            yield Loaded(url, loader.notes)
 
 
-def _choose_owner() -> str | None:
-    """Who runs the server: whoever runs this, but root, whom Postgres refuses."""
+def limit_unpacked(packed_bytes: int) -> int:
+    """How many bytes may come of so many that are packed: more are a trap, or a mistake."""
+    return max(_LEAST_MAX_BYTES, _MAX_RATIO * packed_bytes)
+
+
+def copy_bounded(source: IO[bytes], target: IO[bytes], limit_bytes: int, path: Path) -> None:
+    """Copy what is unpacked.
+
+    Raises:
+        InputError: there is more of it than the limit.
+    """
+    left = limit_bytes
+    while chunk := source.read(1 << 20):
+        left -= len(chunk)
+        if left < 0:
+            raise InputError(
+                f"{path}: it unpacks to more than {limit_bytes} bytes, {_MAX_RATIO} times what it"
+                " has: if it is yours, unpack it, and give the file"
+            )
+        target.write(chunk)
+
+
+def _find_owner() -> dict[str, Any]:
+    """Who runs the server, as `subprocess` takes it: who runs this, but root, whom Postgres
+    refuses."""
     import pwd
 
     if os.geteuid() != 0:
-        return None
-    users = {user.pw_name for user in pwd.getpwall()}
-    return _USER if _USER in users else "nobody"
+        return {}
+    users = {user.pw_name: user for user in pwd.getpwall()}
+    user = users.get(_USER) or users["nobody"]
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _load(programs: dict[str, str], dump: Path, folder: Path, *, is_text: bool) -> Loaded:
-    place = ("-h", str(folder), "-U", _USER)
-    _run(programs["psql"], "-X", "-q", *place, "-c", "CREATE DATABASE loaded", "postgres")
-    if is_text:
-        command = [programs["psql"], "-X", "-q", *place, "-o", os.devnull]
-    else:
-        command = [programs["pg_restore"], *place, "--no-owner", "--no-privileges", str(dump)]
-    with tempfile.TemporaryFile() as text, tempfile.TemporaryFile("w+", errors="replace") as said:
-        if is_text:
-            _copy_text(dump, text)
-        subprocess.run([*command, "-d", "loaded"], stdin=text, stdout=said, stderr=said)
-        said.seek(0)
-        faults = re.findall(r"(?:ERROR|FATAL|error): +(.+)", said.read())
-    faults = [words for words in dict.fromkeys(faults) if not _PASSED_OVER.search(words)]
-    notes = [f"while the dump was loaded: {words}" for words in faults[:_MAX_NOTES]]
-    if len(faults) > _MAX_NOTES:
-        notes.append(f"while the dump was loaded: and {len(faults) - _MAX_NOTES} more faults")
-    names = _list_databases(programs, place)
-    if len(names) != 1:
-        words = f"has tables of {', '.join(names)}" if names else "makes no table"
-        step = "; ".join(notes) or "pg_dump --dbname NAME writes one"
-        raise InputError(f"{dump}: {words}: expected a dump of one database: {step}")
-    return Loaded(f"postgresql://{_USER}@/{names[0]}?host={folder}", notes)
+def _list_files(dump: Path) -> list[Path]:
+    """The files of a dump. Those of a folder are files, and no links to others.
+
+    Raises:
+        InputError: one is something else.
+    """
+    if not dump.is_dir():
+        return [dump]
+    files = sorted(dump.iterdir())
+    for file in files:
+        if file.is_symlink() or not file.is_file():
+            raise InputError(f"{file}: expected the files of a dump alone, and no link or folder")
+    return files
 
 
-def _copy_text(dump: Path, text: BinaryIO) -> None:
-    """A dump without what makes a database, which stands before all rows."""
-    with dump.open("rb") as file:
-        for line in file:
-            if not _OF_DATABASE.match(line):
-                text.write(line)
-            if _DATA.match(line):
-                break
-        shutil.copyfileobj(file, text)
-    text.seek(0)
+class _Server:
+    """A running server; it ends with the block, or with this process."""
 
-
-def _list_databases(programs: dict[str, str], place: tuple[str, ...]) -> list[str]:
-    """The databases that have a table: `pg_dump --create` makes one of its own."""
-    ask = (programs["psql"], "-X", "-q", "-A", "-t", *place, "-c")
-    listed = _run(*ask, "SELECT datname FROM pg_database WHERE NOT datistemplate", "postgres")
-    count = (
-        "SELECT count(*) FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
-        " WHERE relkind IN ('r', 'p', 'f')"
-        " AND nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'"
-    )
-    return [name for name in listed.splitlines() if _run(*ask, count, name).strip() != "0"]
-
-
-def _run(*command: str, owner: str | None = None) -> str:
-    """What a program prints; InputError has what it says when it fails."""
-    # What a server inherits as standard output it keeps open: a pipe would not end.
-    with tempfile.TemporaryFile("w+") as said:
-        done = subprocess.run(
-            command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, user=owner, cwd="/"
+    def __init__(
+        self,
+        dump: Path,
+        folder: Path,
+        programs: dict[str, str],
+        owner: dict[str, Any],
+        said: IO[str],
+    ) -> None:
+        """said: a file for what it says."""
+        self._dump = dump
+        self._folder = folder
+        self._fault = ""
+        self._said = said
+        # In a session of its own, so that no signal of a terminal ends it before its work is done.
+        # Its environment is bare: that of this process may have secrets.
+        self._process = subprocess.Popen(
+            ["/bin/sh", "-c", _SUPERVISE, "sh", folder, programs["initdb"], programs["postgres"]],
+            stdin=subprocess.PIPE,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,
+            cwd="/",
+            env=bare_environment(),
+            **owner,
         )
-        said.seek(0)
-        words = said.read()
-    if done.returncode:
-        raise InputError(f"{command[0]} failed: {words.strip()[-1000:]}")
-    return words
+
+    def __enter__(self) -> _Server:
+        try:
+            self._wait()
+            with self.connect(OTHER_DATABASE, _SUPERUSER) as connection:
+                for sql in _MAKE_LOADER:
+                    connection.execute(sql.encode())
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _wait(self) -> None:
+        import psycopg
+
+        end = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                self.connect(OTHER_DATABASE, _SUPERUSER).close()
+                return
+            except psycopg.Error as error:
+                if self._process.poll() is None and time.monotonic() < end:
+                    time.sleep(0.05)
+                    continue
+                self._said.seek(0)
+                words = self._said.read().strip()[-1000:] or first_line(error)
+                raise InputError(f"{self._dump}: Postgres does not start: {words}") from error
+
+    def connect(self, name: str, role: str = _LOADER) -> psycopg.Connection[tuple[object, ...]]:
+        """A connection in which each statement is its own transaction."""
+        import psycopg
+
+        try:
+            return psycopg.connect(
+                host=str(self._folder), dbname=name, user=role, autocommit=True, connect_timeout=10
+            )
+        except psycopg.OperationalError as error:
+            raise (InputError(f"{self._dump}: {self._fault}") if self._fault else error) from error
+
+    @contextlib.contextmanager
+    def end_after(self, limit_s: int) -> Iterator[None]:
+        """End the server if the block takes more seconds, or if the disk is nearly full.
+
+        Raises:
+            InputError: it was ended.
+        """
+        is_done = threading.Event()
+
+        def watch() -> None:
+            end = time.monotonic() + limit_s
+            while not is_done.wait(1):
+                if time.monotonic() > end:
+                    self._fault = f"it takes more than {limit_s} seconds to load"
+                elif shutil.disk_usage(tempfile.gettempdir()).free < _LEAST_FREE_BYTES:
+                    self._fault = f"it fills the disk of {tempfile.gettempdir()}"
+                if self._fault:
+                    self._end()
+                    return
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        except InputError as error:
+            if self._fault:
+                raise InputError(f"{self._dump}: {self._fault}") from error
+            raise
+        finally:
+            is_done.set()
+            watcher.join()
+
+    def _end(self) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        self._process.wait()
+
+
+def bare_environment() -> dict[str, str]:
+    """The environment of programs that read what is foreign: no secret, and English words."""
+    return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
+
+
+@contextlib.contextmanager
+def _restore(
+    dump: Path, folder: Path, programs: dict[str, str], owner: dict[str, Any], size_bytes: int
+) -> Iterator[BinaryIO]:
+    """The text of a dump that is packed, in a file.
+
+    Raises:
+        InputError: pg_restore cannot read it, or there is too much of it.
+    """
+    place = []
+    if dump.is_dir():
+        if b"../" in (dump / "toc.dat").read_bytes():  # files elsewhere, by their names
+            raise InputError(f"{dump}: toc.dat has '../': expected a dump in the custom format")
+        copy = folder / "dump"
+        copy.mkdir()
+        for file in _list_files(dump):
+            shutil.copyfile(file, copy / file.name)
+            (copy / file.name).chmod(0o644)
+        copy.chmod(0o755)
+        place = [str(copy)]
+    command = [programs["pg_restore"], "--create", "--no-owner", "--no-privileges", "-f", "-"]
+    with (
+        dump.open("rb") if not place else contextlib.nullcontext(subprocess.DEVNULL) as given,
+        tempfile.TemporaryFile() as text,
+        tempfile.TemporaryFile("w+", errors="replace") as said,
+        subprocess.Popen(
+            [*command, *place],
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            cwd="/",
+            env=bare_environment(),
+            **owner,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            copy_bounded(process.stdout, text, limit_unpacked(size_bytes), dump)
+        except BaseException:
+            process.kill()
+            raise
+        if process.wait():
+            said.seek(0)
+            words = said.read().strip().partition("\n")[0]
+            raise InputError(f"{dump}: expected a dump of Postgres: {words}")
+        text.seek(0)
+        yield cast(BinaryIO, text)

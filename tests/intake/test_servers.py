@@ -66,7 +66,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs Postgres: apt-get install postgresql")
     folder = tmp_path_factory.mktemp("dumps")
     (folder / "tables.sql").write_text(TABLES, encoding="utf-8")
-    dump = Path(programs["psql"]).with_name("pg_dump")
+    dump = Path(programs["postgres"]).resolve().with_name("pg_dump")
     with servers.load_dump(folder / "tables.sql", is_text=True) as loaded:
         assert loaded.notes == []
         formats = {"ships.sql": "p", "ships.dump": "c", "ships.tar": "t", "ships": "d"}
