@@ -1,8 +1,9 @@
 """A database of SQLite with the tables, keys and rows of another engine's, and what was lost.
 
 A value that SQLite has not is the nearest that it has: a decimal is a float, a boolean 0 or 1, a
-time text as SQLite's own functions write it, what is nested JSON text. Indexes, defaults and checks
-are left out: they change no answer.
+time text as SQLite's own functions write it, what is nested JSON text. A column with a number that
+neither a float nor a 64-bit integer holds is text. Indexes, defaults and checks are left out: they
+change no answer.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -32,15 +33,16 @@ Name = tuple[str, str]  # of a table: its schema, and itself
 Value = int | float | str | bytes | None
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_EXACT_DIGITS = 15  # that every float holds
 
-ROUNDED = "rounded, since neither a float nor a 64-bit integer has so many digits"
 NO_JSON = "null in it for NaN or infinity, which JSON has not"
 # A text, or what no JSON has.
 _JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
+DIGITS = "its numbers are text, since no number of SQLite has so many digits"
 NO_NUMBER = "NULL, since it is no number (NaN)"
+NO_TIME = "no time that functions of SQLite read: text as it is there"
 
 INTEGER, REAL, TEXT, BLOB, BOOLEAN = ("INTEGER", "REAL", "TEXT", "BLOB", "BOOLEAN")
+NUMBERS = (INTEGER, REAL)
 TIMES = DATE, TIME, DATETIME = ("DATE", "TIME", "DATETIME")
 
 _Type = exp.DataType.Type
@@ -52,10 +54,14 @@ _DECLARED = {
     **dict.fromkeys((_Type.TIME, _Type.TIMETZ), TIME),
     **dict.fromkeys((_Type.BLOB, _Type.TINYBLOB, _Type.MEDIUMBLOB, _Type.LONGBLOB), BLOB),
     **dict.fromkeys((_Type.BINARY, _Type.VARBINARY), BLOB),
+    **dict.fromkeys((_Type.MONEY, _Type.SMALLMONEY), TEXT),
     _Type.BOOLEAN: BOOLEAN,
     _Type.BIT: TEXT,
     _Type.YEAR: INTEGER,
 }
+
+
+_NO_SCALE = re.compile(r"numeric\(\d+,-\d+\)")
 
 
 def declare_type(kind: str, dialect: str) -> str:
@@ -68,6 +74,8 @@ def declare_type(kind: str, dialect: str) -> str:
 
     A decimal is REAL: in a NUMERIC column 12.00 would be the integer 12, and 12 / 5 would be 2.
     """
+    if kind == "oid" or _NO_SCALE.fullmatch(kind):  # of Postgres, which sqlglot does not read
+        return INTEGER
     try:
         built = exp.DataType.build(kind, dialect=dialect, udt=True)
     except SqlglotError:
@@ -88,13 +96,15 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
     >>> lost = []
     >>> [store_value(each, lost.append) for each in (True, Decimal("1.50"), date(2024, 2, 29))]
     [1, 1.5, '2024-02-29']
-    >>> store_value([1, None], lost.append), store_value(2**64 + 1, lost.append), len(lost)
-    ('[1,null]', 1.8446744073709552e+19, 1)
+    >>> store_value([Decimal("1.50"), None], lost.append), store_value(2**64 + 1, lost.append)
+    ('[1.50,null]', '18446744073709551617')
+    >>> store_value(float("nan"), lost.append), len(lost)
+    (None, 1)
     """
     if value is None or isinstance(value, str | bytes):
         return value
     if isinstance(value, int):  # as a boolean is
-        return int(value) if _LEAST <= value <= _MOST else _round(value, lose)
+        return int(value) if _LEAST <= value <= _MOST else _store_digits(value)
     if isinstance(value, Decimal):
         return _store_decimal(value, lose)
     if isinstance(value, float):
@@ -113,35 +123,105 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
     if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+        return _write_json(value, lose)
     return str(value)
 
 
 def _store_decimal(value: Decimal, lose: Callable[[str], None]) -> Value:
-    """An integer, if it has no decimals and 64 bits hold it, or a float."""
-    _, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):  # it is no number, or infinite
+    """An integer, if it has no decimals and 64 bits hold it; a float; or text, if that is not the
+    same number."""
+    if not value.is_finite():
         return store_value(float(value), lose)
-    if exponent == 0 and _LEAST <= value <= _MOST:
+    if value.as_tuple().exponent == 0 and _LEAST <= value <= _MOST:
         return int(value)
-    return float(value) if len(digits) <= _EXACT_DIGITS else _round(value, lose)
+    return float(value) if _is_float(value) else _store_digits(value)
 
 
-def _round(value: int | Decimal, lose: Callable[[str], None]) -> float:
-    rounded = float(value)
-    if Decimal(repr(rounded)) != value:
-        lose(ROUNDED)
-    return rounded
+def _is_float(value: Decimal | int) -> bool:
+    """Whether a float has all digits of a number.
+
+    >>> _is_float(Decimal("0.10")), _is_float(2**53 + 1)
+    (True, False)
+    """
+    try:
+        return Decimal(repr(float(value))) == value
+    except OverflowError:
+        return False
+
+
+def _store_digits(value: Decimal | int) -> str:
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+def _write_json(value: Any, lose: Callable[[str], None]) -> str:
+    """Return JSON of a list, tuple or dictionary: numbers with all of their digits, bytes as
+    hexadecimal digits.
+
+    >>> _write_json([Decimal("12345678901234567890.10"), float("inf"), b"\\xaa"], print)
+    '[12345678901234567890.10,9e999,"aa"]'
+    """
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_write_json(each, lose) for each in value)}]"
+    if isinstance(value, dict):
+        pairs = ((json.dumps(str(key), ensure_ascii=False), each) for key, each in value.items())
+        return f"{{{','.join(f'{key}:{_write_json(each, lose)}' for key, each in pairs)}}}"
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int | float | Decimal):
+        if math.isnan(value):
+            lose(NO_NUMBER)
+            return "null"
+        if math.isinf(value):  # JSON has no word for it; SQLite reads and writes it so
+            return "9e999" if value > 0 else "-9e999"
+        return repr(value) if isinstance(value, float) else _store_digits(value)
+    stored = store_value(value, lose)
+    return json.dumps(stored.hex() if isinstance(stored, bytes) else stored, ensure_ascii=False)
+
+
+def read_answer(rows: Sequence[Row], here: Sequence[Row]) -> list[tuple[Value, ...]]:
+    """Return the rows of another engine as they are compared with those of SQLite.
+
+    An average or a quotient is a decimal of many digits there, and a float here: so is a decimal
+    with a fraction in a column that has floats here. A whole number is compared digit by digit:
+
+    >>> there = [(Decimal("0.33333333333333333333"), 2**60 + 1)]
+    >>> read_answer(there, [(0.3333333333333333, 2.0**60)])
+    [(0.3333333333333333, '1152921504606846977')]
+    """
+    columns = zip(*here, strict=True)
+    has_float = [any(isinstance(value, float) for value in values) for values in columns]
+
+    def read(place: int, value: Any) -> Value:
+        is_number = isinstance(value, Decimal | int) and math.isfinite(value)
+        if is_number and place < len(has_float) and has_float[place] and not _is_float(value):
+            return _store_digits(value) if value == int(value) else float(value)
+        return store_value(value, lambda _: None)
+
+    return [tuple(read(place, value) for place, value in enumerate(row)) for row in rows]
+
+
+_ZONED_TIME = re.compile(r"time(?:tz|(?:\(\d\))? with time zone)", re.IGNORECASE)
+_SOME_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d*)?)?"
+_OF_SQLITE = re.compile(rf"\d{{4}}-\d\d-\d\d(?: {_SOME_TIME})?|{_SOME_TIME}")
+_TIME_OF_DAY = re.compile(rf"({_SOME_TIME})([+-])(\d\d)(?::?(\d\d))?(?::?(\d\d))?")
 
 
 def write_time(text: str) -> str:
-    """Return a time as SQLite's functions write it: without a zone, which is UTC, or empty digits.
+    """Return a time as SQLite's functions write it: in UTC without a zone, or empty digits. A time
+    of day in UTC may be that of the day before or after.
 
     >>> write_time("2024-02-29 10:00:00.500000+00"), write_time("10:00:00"), write_time("infinity")
     ('2024-02-29 10:00:00.5', '10:00:00', 'infinity')
+    >>> write_time("08:30:00+02"), write_time("22:00:00.25-05:30")
+    ('06:30:00', '03:30:00.25')
     """
     text = re.sub(r"(?<=\d)T(?=\d)", " ", text)
     text = re.sub(r"(?<=\d)(\+00(:00)?|Z)\Z", "", text)
+    if (found := _TIME_OF_DAY.fullmatch(text)) is not None:
+        hours, minutes, seconds = (int(part or 0) for part in found.groups()[2:])
+        offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+        moment = datetime.combine(date(2000, 1, 2), time.fromisoformat(found[1]))
+        text = (moment - offset if found[2] == "+" else moment + offset).time().isoformat()
     return re.sub(r"(?<=:\d\d)\.(\d*?)0*\Z", lambda found: "." * bool(found[1]) + found[1], text)
 
 
@@ -197,6 +277,7 @@ class ConvertedTable:
     columns: its names, its type there and the declared one, of each column.
     lost: what of its keys, values and names is not as it was.
     guessed, remarks, warnings: how it was read, as `SourceTable` has it.
+    digits: columns whose numbers are text.
     kind: table, view, or a table with the rows of a view.
     """
 
@@ -210,6 +291,20 @@ class ConvertedTable:
     guessed: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    digits: frozenset[str] = frozenset()
+
+
+def list_digits(tables: Iterable[ConvertedTable]) -> frozenset[Name]:
+    """The columns whose numbers are text, with their tables, in small letters."""
+    pairs = ((table.name, column) for table in tables for column in table.digits)
+    return frozenset((fold_name(name), fold_name(column)) for name, column in pairs)
+
+
+class _DigitsError(Exception):
+    """Columns, by place, have a number that no number of SQLite is."""
+
+    def __init__(self, places: set[int]) -> None:
+        self.places = places
 
 
 class Converter:
@@ -253,13 +348,13 @@ class Converter:
             for column, name in zip(table.columns, names, strict=True)
             if column.name != name
         ]
+        done.lost += [
+            f"the zone of {name}: its times of day are in UTC"
+            for name, there, _ in done.columns
+            if _ZONED_TIME.fullmatch(there)
+        ]
         try:
-            self._fill(table, done, with_keys=True)
-        except sqlite3.IntegrityError as error:
-            done.keys.clear()
-            done.lost = [words for words in done.lost if "refer" not in words]
-            done.lost.append(f"its keys, which its rows break in SQLite: {error}")
-            self._fill(table, done, with_keys=False)
+            self._fill_exactly(table, done)
         except EngineError as error:
             self.engine.notes.append(f"{'.'.join(key)} is left out: {error}")
             return None
@@ -267,6 +362,28 @@ class Converter:
             raise RuntimeError(f"{'.'.join(key)}: {table.rows} rows there, and {done.rows} here")
         self.converted[key] = done
         return done
+
+    def _fill_exactly(self, table: SourceTable, done: ConvertedTable) -> None:
+        """Fill a table again, if its first rows do not fit: with text for long numbers, or without
+        keys. Neither happens twice."""
+        with_keys, lost = True, list(done.lost)
+        while True:
+            try:
+                self._fill(table, done, with_keys=with_keys)
+                return
+            except _DigitsError as error:
+                done.columns = [
+                    (name, there, TEXT if place in error.places else declared)
+                    for place, (name, there, declared) in enumerate(done.columns)
+                ]
+                done.digits |= {done.columns[place][0] for place in error.places}
+                lost += [f"{done.columns[place][0]}: {DIGITS}" for place in sorted(error.places)]
+                done.lost = list(lost)
+            except sqlite3.IntegrityError as error:
+                with_keys = False
+                lost.append(f"its keys, which its rows break in SQLite: {error}")
+                done.lost = list(lost)
+            done.keys.clear()
 
     def _fill(self, table: SourceTable, done: ConvertedTable, *, with_keys: bool) -> None:
         parts = [
@@ -280,9 +397,9 @@ class Converter:
         try:
             connection.execute(f"CREATE TABLE {quote_name(done.name)} ({', '.join(parts)})")
             marks = ", ".join("?" * len(done.columns))
-            rows = self._store_rows(table, done, lost)
             insert = f"INSERT INTO {quote_name(done.name)} VALUES ({marks})"
-            done.rows = connection.executemany(insert, rows).rowcount
+            with closing(self._store_rows(table, done, lost)) as rows:
+                done.rows = connection.executemany(insert, rows).rowcount
             done.rows = max(done.rows, 0)
         except BaseException:
             connection.execute("ROLLBACK")
@@ -293,14 +410,26 @@ class Converter:
 
     def _store_rows(
         self, table: SourceTable, done: ConvertedTable, lost: list[Counter[str]]
-    ) -> Iterator[Row]:
+    ) -> Generator[Row]:
         losers = [partial(_count_loss, counts) for counts in lost]
         dialect = self.engine.dialect
-        writers = [_choose_writer(kind, declared, dialect) for _, kind, declared in done.columns]
-        for row in self.engine.read_rows(table):
-            yield tuple(
-                write(value, lose) for write, value, lose in zip(writers, row, losers, strict=True)
-            )
+        writers = [
+            _write_digits if name in done.digits else _choose_writer(kind, declared, dialect)
+            for name, kind, declared in done.columns
+        ]
+        numbers = [place for place, column in enumerate(done.columns) if column[2] in NUMBERS]
+        long = set[int]()
+        with closing(self.engine.read_rows(table)) as rows:
+            for row in rows:
+                stored = tuple(
+                    write(value, lose)
+                    for write, value, lose in zip(writers, row, losers, strict=True)
+                )
+                long.update(place for place in numbers if isinstance(stored[place], str))
+                if not long:
+                    yield stored
+        if long:
+            raise _DigitsError(long)
 
     def _write_keys(self, table: SourceTable, done: ConvertedTable) -> list[str]:
         names = (column.name for column in table.columns)
@@ -347,6 +476,16 @@ class Converter:
             raise
         types = [(name, column.type, "") for name, column in zip(names, table.columns, strict=True)]
         self.converted[key] = ConvertedTable(key, name, types, "view", rows)
+        self.converted[key].digits = frozenset(
+            column
+            for column, kind, _ in types
+            if declare_type(kind, self.engine.dialect) in NUMBERS and self._has_text(name, column)
+        )
+
+    def _has_text(self, name: str, column: str) -> bool:
+        column = quote_name(column)
+        sql = f"SELECT 1 FROM {quote_name(name)} WHERE typeof({column}) = 'text' LIMIT 1"
+        return self._connection.execute(sql).fetchone() is not None
 
     def drop_view(self, table: SourceTable) -> None:
         """Take a view away that does not give the rows of the original."""
@@ -382,4 +521,12 @@ def _store_json(value: Any, lose: Callable[[str], None]) -> Value:
 
 
 def _store_time(value: Any, lose: Callable[[str], None]) -> Value:
-    return write_time(value) if isinstance(value, str) else store_value(value, lose)
+    written = write_time(value) if isinstance(value, str) else store_value(value, lose)
+    if isinstance(written, str) and not _OF_SQLITE.fullmatch(written):
+        lose(NO_TIME)
+    return written
+
+
+def _write_digits(value: Any, lose: Callable[[str], None]) -> Value:
+    is_number = isinstance(value, Decimal | int) and math.isfinite(value)
+    return _store_digits(value) if is_number else store_value(value, lose)

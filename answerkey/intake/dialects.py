@@ -23,7 +23,14 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 from answerkey.base.secrets import hide_secrets
-from answerkey.intake.conversion import ConvertedTable, Name, Value, store_value, write_time
+from answerkey.intake.conversion import (
+    ConvertedTable,
+    Name,
+    Value,
+    list_digits,
+    read_answer,
+    write_time,
+)
 from answerkey.intake.engines import DUCKDB, POSTGRES, Engine, EngineError, Row
 from answerkey.intake.meanings import (
     OTHER,
@@ -63,6 +70,7 @@ class Renaming(NamedTuple):
     names: by schema and name, as they are there.
     schemas: in which a name without a schema is looked for, in this order.
     kinds, sorts_bytes, folds_ascii: as in `answerkey.intake.meanings.Meanings`.
+    digits: columns whose numbers are text in SQLite, by their table there; in small letters.
     """
 
     names: Mapping[Name, str]
@@ -70,6 +78,7 @@ class Renaming(NamedTuple):
     kinds: Mapping[str, Kind] = MappingProxyType({})
     sorts_bytes: bool = True
     folds_ascii: bool = False
+    digits: frozenset[Name] = frozenset()
 
     def find(self, schema: str, name: str) -> str | None:
         """The name in SQLite of a table that a query names, in any case."""
@@ -115,7 +124,8 @@ def read_renaming(engine: Engine, tables: Sequence[ConvertedTable]) -> Renaming:
     )
     kinds |= {name: OTHER for name in collated if kinds.get(name) == TEXT}
     names = {table.place: table.name for table in tables}
-    return Renaming(names, engine.schemas, kinds, sorts_bytes, folds_ascii)
+    digits = list_digits(tables)
+    return Renaming(names, engine.schemas, kinds, sorts_bytes, folds_ascii, digits)
 
 
 class TranslationError(ValueError):
@@ -147,6 +157,7 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_held: bool = Tru
             bounds = (renaming.sorts_bytes, renaming.folds_ascii)
             kinds = keep_meaning(query, Meanings(dialect, renaming.kinds, *bounds))
         _rename(query, renaming)
+        _check_digits(query, renaming)
         tree = rewrite_all(query, kinds)
         level = ErrorLevel.RAISE
         written = [
@@ -205,6 +216,52 @@ def _rename(tree: exp.Expr, renaming: Renaming) -> None:
         column.set("catalog", None)
 
 
+def _check_digits(tree: exp.Expr, renaming: Renaming) -> None:
+    """Refuse a query that counts with numbers that are text in SQLite, or sorts them: it may agree
+    with the original on these rows, and not on others. A number that they equal becomes text."""
+    tables = {fold_name(table.name) for table in tree.find_all(exp.Table)}
+    names = {column for table, column in renaming.digits if table in tables}
+    if not names:
+        return
+    while True:  # what an alias calls them
+        aliases = {
+            fold_name(node.alias)
+            for node in tree.find_all(exp.Alias)
+            if isinstance(node.this, exp.Column) and fold_name(node.this.name) in names
+        }
+        if aliases <= names:
+            break
+        names |= aliases
+    for column in list(tree.find_all(exp.Column)):
+        if fold_name(column.name) in names and not _takes_text(column):
+            raise TranslationError(
+                f"{column.name} has numbers of more digits than a number of SQLite, so that they"
+                " are text, which can be selected, counted, grouped and looked for by ="
+            )
+    for order in tree.find_all(exp.Ordered):
+        if isinstance(order.this, exp.Literal) and any(
+            fold_name(column.name) in names
+            for select in tree.find_all(exp.Select)
+            for column in select.expressions[int(order.this.name) - 1 : int(order.this.name)]
+        ):
+            raise TranslationError(f"it sorts by column {order.this.name}, whose numbers are text")
+
+
+def _takes_text(column: exp.Column) -> bool:
+    parent = column.parent
+    if isinstance(parent, exp.Alias):
+        parent = parent.parent
+    if isinstance(parent, exp.EQ | exp.NEQ | exp.In):
+        others = parent.expressions if isinstance(parent, exp.In) else [*parent.iter_expressions()]
+        for other in others:
+            if isinstance(other, exp.Literal) and not other.is_string:
+                other.replace(exp.Literal.string(other.name))
+        kinds = (exp.Literal, exp.Column)
+        return all(isinstance(other, kinds) for other in parent.iter_expressions())
+    kept = (exp.Select, exp.Count, exp.Distinct, exp.Group, exp.Is, exp.Subquery, exp.Tuple)
+    return isinstance(parent, kept)
+
+
 # --- there, and here
 
 
@@ -248,7 +305,7 @@ class Comparer(ExitStack):
             return Translated(chosen, evidence | {"error": f"fails in {dialect}: {refusal}"})
         if here is None:
             words = f"fails in SQLite: {fault.detail if fault else ''}"
-            shown = {"there": _show(there)} if there is not None else {}
+            shown = {"there": _show(read_answer(there, []))} if there is not None else {}
             return Translated(chosen, evidence | {"error": words} | shown)
         if there is None:
             raise ValueError(f"expected rows of {dialect}, or why there are none")
@@ -294,9 +351,10 @@ class Comparer(ExitStack):
             return None, hide_secrets(f"{type(error).__name__}: {error}")
         if len(rows) > most:
             return None, f"more than {most} rows"
-        return [tuple(store_value(value, lambda _: None) for value in row) for row in rows], None
+        return rows, None
 
     def _compare(self, sql: str, here: list[Row], there: list[Row]) -> dict[str, Any] | None:
+        there = read_answer(there, here)
         ours, theirs = ([tuple(map(_read_time, row)) for row in rows] for rows in (here, there))
         difference = find_difference(theirs, shape_answer(ours), rule=_RULE, order_matters=False)
         if difference is None:
@@ -335,7 +393,7 @@ def _read_time(value: Any) -> Any:
     >>> _read_time("2024-02-01 00:00:00+00"), _read_time("2024-02-01T10:00:00.50"), _read_time("a")
     ('2024-02-01', '2024-02-01 10:00:00.5', 'a')
     """
-    if not isinstance(value, str) or not re.match(r"\d{4}-\d\d-\d\d", value):
+    if not isinstance(value, str) or not re.match(r"\d{4}-\d\d-\d\d|\d\d:\d\d:", value):
         return value
     written = write_time(value)
     found = _MIDNIGHT.fullmatch(written)

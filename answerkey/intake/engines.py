@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -95,7 +95,7 @@ class Engine(Protocol):
     tables: list[SourceTable]
     notes: list[str]
 
-    def read_rows(self, table: SourceTable) -> Iterator[Row]:
+    def read_rows(self, table: SourceTable) -> Generator[Row]:
         """All rows of a table; by its primary key, if it has one.
 
         Raises:
@@ -259,7 +259,7 @@ class DuckDB:
         rows: list[Row] = self._connection.execute(sql).fetchall()
         return rows
 
-    def read_rows(self, table: SourceTable) -> Iterator[Row]:
+    def read_rows(self, table: SourceTable) -> Generator[Row]:
         import duckdb
 
         columns = [_read_column(column) for column in table.columns]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -85,7 +85,7 @@ class MySQL:
             cursor.execute(sql)
             return list(cursor.fetchall())
 
-    def read_rows(self, table: SourceTable) -> Iterator[Row]:
+    def read_rows(self, table: SourceTable) -> Generator[Row]:
         import pymysql
         from pymysql.cursors import SSCursor
 

@@ -206,7 +206,7 @@ def _open_file(name: str, path: Path, content: Path, stack: ExitStack) -> Source
 
 def _open_dump(name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool) -> Source:
     loaded = stack.enter_context(load_dump(content, is_text=is_text))
-    engine = Postgres(loaded.url, notes=loaded.notes)
+    engine = Postgres(loaded.url, notes=loaded.notes, is_dump=True)
     stack.callback(engine.close)
     return Source(name, str(path), "a dump of Postgres", POSTGRES, engine)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerkey.intake.conversion import ROUNDED, name_columns
+from answerkey.intake.conversion import DIGITS, name_columns
 from answerkey.intake.engines import DuckDB
 from answerkey.intake.whole_database import convert
 from answerkey.sqlite.files import open_database
@@ -109,11 +109,12 @@ VALUES = [
     ("TINYINT", "-5", "INTEGER", -5),
     ("BIGINT", "9223372036854775807", "INTEGER", 2**63 - 1),
     ("HUGEINT", "5", "INTEGER", 5),
-    ("UBIGINT", "18446744073709551615", "INTEGER", float(2**64)),
-    ("HUGEINT", "-170141183460469231731687303715884105727", "INTEGER", -(2.0**127)),
+    ("UBIGINT", "18446744073709551615", "TEXT", "18446744073709551615"),
+    ("HUGEINT", f"-{2**127 - 1}", "TEXT", f"-{2**127 - 1}"),
     ("DECIMAL(10,2)", "12.00", "REAL", 12.0),
     ("DECIMAL(38,0)", "12", "INTEGER", 12),
-    ("DECIMAL(38,10)", "1234567890123456789.0123456789", "REAL", 1234567890123456789.0123456789),
+    ("DECIMAL(38,10)", "1234567890123456789.5", "TEXT", "1234567890123456789.5000000000"),
+    ("DECIMAL(38,10)", "1234567890123456.5", "REAL", 1234567890123456.5),
     ("DOUBLE", "'nan'", "REAL", None),
     ("DOUBLE", "'-inf'", "REAL", float("-inf")),
     ("BOOLEAN", "true", "BOOLEAN", 1),
@@ -160,20 +161,44 @@ def test_values_of_all_types_are_kept_or_counted_as_lost(tmp_path: Path) -> None
     assert list(first) == [value for *_, value in VALUES]
     assert set(second) == {None}
     assert [declared for _, _, declared in table.columns] == [kind for *_, kind, _ in VALUES]
-    lost = [number for number in (3, 4, 7) if f"1 of {number}: {ROUNDED}" in table.lost]
+    lost = [number for number in (3, 4, 7) if f"{number}: {DIGITS}" in table.lost]
     assert lost == [3, 4, 7]
-    assert len(table.lost) == 4  # and a NaN
+    assert len(table.lost) == 5  # and a NaN, and an infinite date
 
 
 def test_keys_that_rows_break_in_sqlite_are_left_out_and_told(tmp_path: Path) -> None:
-    sql = (  # two decimals that are one float
-        "CREATE TABLE t (a DECIMAL(38,20) PRIMARY KEY, b INTEGER NOT NULL);"
-        " INSERT INTO t VALUES (0.10000000000000000001, 1), (0.10000000000000000002, 2)"
+    sql = (
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, b DOUBLE NOT NULL);"
+        " INSERT INTO t VALUES (1, 'nan'), (2, 0.5)"
     )
     with closing(make(tmp_path, sql)) as engine:
         (table,) = convert(engine, tmp_path / "made.sqlite")
     assert (table.rows, table.keys) == (2, [])
     assert any(words.startswith("its keys, which its rows break") for words in table.lost)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("DECIMAL(38,20)", ["0.10000000000000000001", "0.10000000000000000002"]),
+        ("HUGEINT", ["9223372036854775807", "9223372036854775808"]),
+        ("DECIMAL(38,0)", ["10000000000000000001", "10000000000000000002"]),
+    ],
+)
+def test_key_of_numbers_that_one_float_would_be_stays_a_key(
+    tmp_path: Path, kind: str, values: list[str]
+) -> None:
+    first, second = values
+    sql = (
+        f"CREATE TABLE t (a {kind} PRIMARY KEY, b DOUBLE NOT NULL);"
+        f" INSERT INTO t VALUES ({second}, 1), ({first}, 'nan')"
+    )
+    with closing(make(tmp_path, sql)) as engine:
+        (table,) = convert(engine, tmp_path / "made.sqlite")
+    assert fetch(tmp_path / "made.sqlite", "SELECT a FROM t") == [(first,), (second,)]
+    assert table.digits == {"a"}
+    assert f"a: {DIGITS}" in table.lost  # with the keys that the second column breaks
+    assert table.keys == []
 
 
 def test_columns_that_sqlite_takes_for_one_are_numbered() -> None:

@@ -51,7 +51,7 @@ CREATE VIEW tag AS SELECT id, unnest(tags) AS tag FROM ship;
 CREATE MATERIALIZED VIEW names AS SELECT name FROM ship;
 """
 ROW = (
-    *(2, "Zoë", 12.0, "calm", 1, '["a","b"]', '{"k": 1}', float(2**127)),
+    *(2, "Zoë", 12.0, "calm", 1, '["a","b"]', '{"k": 1}', str(2**127 - 1)),
     *("11111111-1111-1111-1111-111111111111", b"\xaa", "2024-02-29", "2024-01-01 08:00:00"),
     *("2024-01-01 10:00:00.5", "10:00:00", "3 days", 0.1, None, "10.0.0.1", "[1,5)", "x"),
 )
@@ -107,7 +107,9 @@ def test_tables_keys_values_and_views_of_postgres_are_converted(
     assert fetch(path, "SELECT name, year FROM calm") == [("Zoë", 2024)]
     assert fetch(path, "SELECT tag FROM tag") == [("a",), ("b",)]
     assert "log_2024" not in made
-    assert source.engine.notes == ["public.bare is left out: it has no column"]
+    left_out, zone = source.engine.notes
+    assert left_out == "public.bare is left out: it has no column"
+    assert zone.startswith("times with a zone are in UTC: the dump does not say the time zone")
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
     references = {table.name: table.foreign_keys for table in schema.tables}
@@ -115,7 +117,11 @@ def test_tables_keys_values_and_views_of_postgres_are_converted(
     assert references["line"] == (ForeignKey(("id", "order"), "sales_ship", ("id", "order")),)
     views = {table.name for table in schema.tables if table.is_view}
     assert views == {"calm", "names"}
-    assert sorted(words.partition(":")[0] for words in made["ship"].lost) == ["1 of big", "1 of d"]
+    assert sorted(words.partition(":")[0] for words in made["ship"].lost) == [
+        "1 of born",
+        "1 of d",
+        "big",
+    ]
 
 
 @pytest.mark.slow
@@ -287,7 +293,7 @@ def test_database_of_mysql_is_read_by_its_url(mariadb: str, tmp_path: Path) -> N
         assert engine is not None
         made = {table.name: table for table in convert(engine, path)}
         assert fetch(path, "SELECT * FROM ship") == [
-            (1, "Zoë", 12.0, "2024-02-29", "-10:30:15", 1, 5, "b", float(2**64), b"\xaa\x00", 2)
+            (1, "Zoë", 12.0, "2024-02-29", "-10:30:15", 1, 5, "b", str(2**64 - 1), b"\xaa\x00", 2)
         ]
         assert fetch(path, "SELECT * FROM leg") == [(1, 1), (1, 2)]
         assert made["leg"].keys[0] == 'PRIMARY KEY ("ship", "n")'
