@@ -187,17 +187,35 @@ def read_answer(rows: Sequence[Row], here: Sequence[Row]) -> list[tuple[Value, .
     >>> there = [(Decimal("0.33333333333333333333"), 2**60 + 1)]
     >>> read_answer(there, [(0.3333333333333333, 2.0**60)])
     [(0.3333333333333333, '1152921504606846977')]
+
+    A column of numbers that are text here, since one of them is too long, is text:
+
+    >>> read_answer([(3,), (2**64 + 1,)], [("3",), ("18446744073709551617",)])
+    [('3',), ('18446744073709551617',)]
     """
-    columns = zip(*here, strict=True)
-    has_float = [any(isinstance(value, float) for value in values) for values in columns]
 
-    def read(place: int, value: Any) -> Value:
-        is_number = isinstance(value, Decimal | int) and math.isfinite(value)
-        if is_number and place < len(has_float) and has_float[place] and not _is_float(value):
+    def find(columns: Iterable[Sequence[Any]], kind: type) -> set[int]:
+        return {
+            place
+            for place, values in enumerate(columns)
+            if any(isinstance(value, kind) for value in values)
+        }
+
+    stored = [[store_value(value, lambda _: None) for value in row] for row in rows]
+    has_float, has_text = (find(zip(*here, strict=True), kind) for kind in (float, str))
+    has_text &= find(zip(*stored, strict=True), str)
+
+    def read(place: int, value: Any, simple: Value) -> Value:
+        if not isinstance(value, Decimal | int) or not math.isfinite(value):
+            return simple
+        if place in has_float and not _is_float(value):
             return _store_digits(value) if value == int(value) else float(value)
-        return store_value(value, lambda _: None)
+        return _store_digits(value) if place in has_text else simple
 
-    return [tuple(read(place, value) for place, value in enumerate(row)) for row in rows]
+    return [
+        tuple(map(read, range(len(row)), row, simple))
+        for row, simple in zip(rows, stored, strict=True)
+    ]
 
 
 _ZONED_TIME = re.compile(r"time(?:tz|(?:\(\d\))? with time zone)", re.IGNORECASE)

@@ -258,6 +258,8 @@ def _takes_text(column: exp.Column) -> bool:
                 other.replace(exp.Literal.string(other.name))
         kinds = (exp.Literal, exp.Column)
         return all(isinstance(other, kinds) for other in parent.iter_expressions())
+    if isinstance(parent, exp.Cast):
+        return parent.is_type(*exp.DataType.TEXT_TYPES)
     kept = (exp.Select, exp.Count, exp.Distinct, exp.Group, exp.Is, exp.Subquery, exp.Tuple)
     return isinstance(parent, kept)
 

@@ -1,7 +1,8 @@
 """Databases of other engines: which tables they have, their rows, and the answers of queries.
 
 DuckDB runs in this process; it holds CSV and Parquet, too. Postgres and MySQL answer by their URL.
-All is read, and nothing is ever written there. Times are text, and those with a zone are in UTC.
+All is read, and nothing is ever written there. Times are text. Those with a zone are in the time
+zone of the sessions of their database, which is UTC for DuckDB.
 """
 
 from __future__ import annotations

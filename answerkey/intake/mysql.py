@@ -39,6 +39,9 @@ SELECT table_schema, table_name, view_definition
 FROM information_schema.views WHERE table_schema = database()"""
 
 
+_UTC = ("+00:00", "UTC", "GMT")
+
+
 class MySQL:
     """A database of a server, in one transaction that only reads; MariaDB is the same here."""
 
@@ -67,7 +70,7 @@ class MySQL:
             )
         except (pymysql.Error, ValueError) as error:
             raise InputError(f"{hide_secrets(url)}: {first_line(error)}") from None
-        self._fetch("SET time_zone = '+00:00'")
+        self._place = hide_secrets(url)
         self._fetch("START TRANSACTION READ ONLY")
         views = {(schema, name): sql for schema, name, sql in self._fetch(_MYSQL_VIEWS)}
         keys: dict[Row, list[Row]] = {}
@@ -79,6 +82,11 @@ class MySQL:
             constraints.append((*place, names, schema, name, referred_names))
         self.tables = gather_tables(self._fetch(_MYSQL_COLUMNS), constraints, views)
         self.schemas = sorted({table.schema for table in self.tables})
+        ((zone, of_system),) = self._fetch("SELECT @@time_zone, @@system_time_zone")
+        zone = of_system if zone == "SYSTEM" else zone
+        kinds = {column.type.partition("(")[0] for table in self.tables for column in table.columns}
+        if "timestamp" in kinds and zone not in _UTC:
+            self.notes.append(f"columns of the type timestamp are in {zone}, as its sessions have")
 
     def _fetch(self, sql: str) -> list[Row]:
         with self._connection.cursor() as cursor:
@@ -96,7 +104,7 @@ class MySQL:
                 while rows := cursor.fetchmany(BATCH):
                     yield from rows
         except pymysql.Error as error:
-            raise EngineError(first_line(error)) from error
+            raise self._explain(error) from error
 
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import pymysql
@@ -105,9 +113,16 @@ class MySQL:
             self._bound(MAX_SECONDS)
             return self._fetch(sql)[: max_rows + 1]
         except pymysql.Error as error:
-            raise EngineError(first_line(error)) from error
+            raise self._explain(error) from error
         finally:
             self._bound(0)
+
+    def _explain(self, error: Exception) -> EngineError:
+        """The fault of a query; that of a connection that has ended concerns no query."""
+        if not self._connection.open:
+            words = f"the connection has ended: {first_line(error)}"
+            raise InputError(f"{self._place}: {words}: run the command again") from error
+        return EngineError(first_line(error))
 
     def _bound(self, seconds: int) -> None:
         """Let a statement take so many seconds, 0: any."""

@@ -122,7 +122,10 @@ def make_corpus(
         stack.callback(shutil.rmtree, staging, ignore_errors=True)
         places = databases or find_databases(folder, given.path)
         choices = TypeChoices(types)
-        sources = [open_source(place, stack, without=given.path, types=choices) for place in places]
+        sources = [
+            open_source(place, stack, without=given.path, types=choices, dialect=dialect)
+            for place in places
+        ]
         choices.check_all_taken()
         sources, names = match_databases(given, sources)
         made = {}

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote
@@ -121,14 +121,16 @@ def limit_unpacked(packed_bytes: int) -> int:
     return max(_LEAST_MAX_BYTES, _MAX_RATIO * packed_bytes)
 
 
-def copy_bounded(source: IO[bytes], target: IO[bytes], limit_bytes: int, path: Path) -> None:
-    """Copy what is unpacked.
+def copy_bounded(
+    read: Callable[[int], bytes], target: IO[bytes], limit_bytes: int, path: Path
+) -> None:
+    """Copy what a file unpacks to.
 
     Raises:
         InputError: there is more of it than the limit.
     """
     left = limit_bytes
-    while chunk := source.read(1 << 20):
+    while chunk := read(1 << 20):
         left -= len(chunk)
         if left < 0:
             raise InputError(
@@ -315,7 +317,7 @@ def _restore(
     ):
         try:
             assert process.stdout is not None
-            copy_bounded(process.stdout, text, limit_unpacked(size_bytes), dump)
+            copy_bounded(process.stdout.read, text, limit_unpacked(size_bytes), dump)
         except BaseException:
             process.kill()
             raise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
-import shutil
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -31,7 +31,7 @@ from answerkey.intake.engines import (
 from answerkey.intake.mysql import MySQL
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.questions import DB_ID, GivenQuestions
-from answerkey.intake.servers import load_dump
+from answerkey.intake.servers import copy_bounded, limit_unpacked, load_dump
 from answerkey.sqlite.files import check_db_id
 
 EXPECTED = (
@@ -45,12 +45,22 @@ _URL = re.compile(r"(\w+)(\+\w+)?://", re.ASCII)
 _NAMED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 _SCHEMES = {"postgres": POSTGRES, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
 _ENDINGS = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb", ".sql", ".dump", ".gz")
-# What text begins with that pg_dump or mysqldump wrote.
-_POSTGRES_TEXT = re.compile(
-    r"PostgreSQL database (cluster )?dump|^SET standard_conforming_strings|^COPY .* FROM stdin;",
-    re.MULTILINE,
+# What stands in text that pg_dump or mysqldump wrote, also where its head was cut off.
+_TYPES = (
+    "regclass|text|character varying|bpchar|integer|bigint|numeric|boolean|date|jsonb?|timestamp"
 )
-_MYSQL_TEXT = re.compile(r"^-- (MySQL|MariaDB) dump|^/\*M?!\d{5}|\) ENGINE=", re.MULTILINE)
+_POSTGRES_TEXT = re.compile(
+    r"PostgreSQL database (cluster )?dump|^SET standard_conforming_strings|^COPY .* FROM stdin;"
+    r"|^CREATE (TABLE|VIEW|TYPE|SEQUENCE|FUNCTION) public\.|^ALTER TABLE (ONLY )?public\."
+    r"|^INSERT INTO public\.|^\s+\"?\w+\"? (small|big)?serial\b|^CREATE EXTENSION\b"
+    rf"|^(?!\s*INSERT).*[\w')]::({_TYPES})\b",
+    re.MULTILINE | re.IGNORECASE,
+)
+_SQLITE_TEXT = re.compile(r"^PRAGMA \w+|\bAUTOINCREMENT\b|^BEGIN TRANSACTION;", re.MULTILINE)
+_MYSQL_TEXT = re.compile(
+    r"^-- (MySQL|MariaDB) dump|^/\*M?!\d{5}|\) ENGINE=|\bAUTO_INCREMENT\b", re.MULTILINE
+)
+_TEXTS = {POSTGRES: _POSTGRES_TEXT, MYSQL: _MYSQL_TEXT, SQLITE: _SQLITE_TEXT}
 _HEAD_BYTES = 200_000
 
 SQLITE_FILE, SQLITE_TEXT = ("a file of SQLite", "SQL text of SQLite")
@@ -80,12 +90,18 @@ class Source(NamedTuple):
 
 
 def open_source(
-    text: str, stack: ExitStack, *, without: Path, types: TypeChoices | None = None
+    text: str,
+    stack: ExitStack,
+    *,
+    without: Path,
+    types: TypeChoices | None = None,
+    dialect: str | None = None,
 ) -> Source:
     """Open a database by its path, URL, or NAME=PATH; the stack closes it.
 
     without: the file of questions, which is no table.
     types: what somebody said of columns of CSV and TSV.
+    dialect: of gold SQL, if somebody says it. It decides whose SQL text is that could be anybody's.
 
     Raises:
         FileNotFoundError: nothing is there.
@@ -94,12 +110,18 @@ def open_source(
     named = _NAMED.fullmatch(text)
     if named and not Path(text).exists():
         name, text = named[1], named[2]
-        source = _open(text, stack, without, types)
-        return source._replace(name=check_db_id(name), is_named=True)
-    return _open(text, stack, without, types)
+        opened = _open(text, stack, without, types, dialect)
+        return opened._replace(name=check_db_id(name), is_named=True)
+    return _open(text, stack, without, types, dialect)
 
 
-def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None) -> Source:
+def _open(
+    text: str,
+    stack: ExitStack,
+    without: Path,
+    types: TypeChoices | None,
+    dialect: str | None,
+) -> Source:
     url = _URL.match(text)
     if url is not None:
         return _open_url(text, _SCHEMES.get(url[1].lower()), stack)
@@ -108,6 +130,8 @@ def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None)
         raise FileNotFoundError(f"No {path}: expected {EXPECTED}")
     if path.is_dir():
         return _open_folder(path, stack, without, types)
+    if not path.is_file():  # it may never end
+        raise InputError(f"{path}: a pipe, socket or device: expected a file, a folder or a URL")
     name = check_db_id(path.name.partition(".")[0] or path.name)
     if path.suffix.lower() in TABLE_FILES:
         return _open_tables(name, path, [path], stack, types)
@@ -117,12 +141,12 @@ def _open(text: str, stack: ExitStack, without: Path, types: TypeChoices | None)
         content = Path(folder) / path.stem
         try:
             with gzip.open(path) as packed, content.open("wb") as file:
-                shutil.copyfileobj(packed, file)
-        except (OSError, EOFError) as error:
+                copy_bounded(packed.read, file, limit_unpacked(path.stat().st_size), path)
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path}: expected what gzip packed: {error}") from error
         if content.suffix.lower() in TABLE_FILES:
             return _open_tables(name, path, [content], stack, types)
-    return _open_file(name, path, content, stack)
+    return _open_file(name, path, content, stack, dialect)
 
 
 def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
@@ -180,7 +204,9 @@ def _open_tables(
     return Source(name, str(path), f"files of {kinds}", SQLITE, engine, None, _find_words(path))
 
 
-def _open_file(name: str, path: Path, content: Path, stack: ExitStack) -> Source:
+def _open_file(
+    name: str, path: Path, content: Path, stack: ExitStack, dialect: str | None
+) -> Source:
     with content.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_SQLITE_HEADER):
@@ -191,17 +217,29 @@ def _open_file(name: str, path: Path, content: Path, stack: ExitStack) -> Source
         return Source(name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path))
     if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
         return _open_dump(name, path, content, stack, is_text=False)
-    text = head.decode("utf-8", errors="replace")
-    if _POSTGRES_TEXT.search(text):
+    is_text = path.suffix.lower() == ".sql" or content.suffix.lower() == ".sql"
+    kind = _find_dialect(head.decode("utf-8", errors="replace"), dialect if is_text else None)
+    if kind == POSTGRES:
         return _open_dump(name, path, content, stack, is_text=True)
-    if _MYSQL_TEXT.search(text):
+    if kind == MYSQL:
         raise InputError(
             f"{path}: a dump of MySQL, which only a server of it can read: load it into one"
             f" (mysql DATABASE < {path.name}), and give its URL, mysql://USER:PASSWORD@HOST/DATABASE"
         )
-    if path.suffix.lower() == ".sql" or content.suffix.lower() == ".sql":
+    if is_text:
         return Source(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
     raise InputError(f"{path}: starts with {head[:16]!r}: expected {EXPECTED}")
+
+
+def _find_dialect(text: str, said: str | None) -> str | None:
+    """Whose SQL the head of a file is: the first thing decides that only one engine has. If there
+    is none, it is of Postgres if somebody says so."""
+    found = {
+        dialect: match.start()
+        for dialect, pattern in _TEXTS.items()
+        if (match := pattern.search(text)) is not None
+    }
+    return min(found, key=found.__getitem__) if found else said if said == POSTGRES else None
 
 
 def _open_dump(name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool) -> Source:
