@@ -375,8 +375,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         Flag(
             "unconfirmed",
             Policy.EXCLUDE,
-            "Its correction or verdict was made on other data, and its query does not answer here as "
-            "it did there.",
+            "Its correction or verdict was made on other data, and its query does not answer here "
+            "as it did there.",
             example="it says that `flag = 'USA'` finds rows, and this database has 'US'",
             doubts_gold=True,
         ),

@@ -54,6 +54,7 @@ _JUDGED = {
     "judged_wrong_sql": "wrong",
     "judged_ambiguous": "ambiguous",
 }
+_SHOWN_APART = ("correction", "unconfirmed")  # of a source: by itself, and as a flag
 _MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
 _MAX_TABLES = 40  # of a database, beyond those that questions ask
 _MAX_COLUMNS = 100  # of a table, that are told in words
@@ -497,7 +498,9 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
 
 
 def _describe_source(source: Source) -> str:
-    return "; ".join(f"{name} {value}" for name, value in source.items() if name != "correction")
+    return "; ".join(
+        f"{name} {value}" for name, value in source.items() if name not in _SHOWN_APART
+    )
 
 
 def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:
