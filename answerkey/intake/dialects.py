@@ -75,7 +75,7 @@ class Renaming(NamedTuple):
 
     names: Mapping[Name, str]
     schemas: Sequence[str] = ()
-    kinds: Mapping[str, Kind] = MappingProxyType({})
+    kinds: Mapping[str, Mapping[str, Kind]] = MappingProxyType({})
     sorts_bytes: bool = True
     folds_ascii: bool = False
     digits: frozenset[Name] = frozenset()
@@ -117,12 +117,18 @@ def read_renaming(engine: Engine, tables: Sequence[ConvertedTable]) -> Renaming:
     elif engine.dialect == DUCKDB:
         names_found = (name for (found,) in fetch(_DUCKDB_COLLATED) for name in found or ())
         collated = {name.strip('"').lower() for name in names_found}
-    kinds = join_kinds(
-        (name, read_kind(declared, engine.dialect, labels=labels))
-        for table in tables
-        for name, declared, _ in table.columns
-    )
-    kinds |= {name: OTHER for name in collated if kinds.get(name) == TEXT}
+    kinds: dict[str, dict[str, Kind]] = {}
+    for table in tables:
+        columns = {
+            name: read_kind(kind, engine.dialect, labels=labels) for name, kind, _ in table.columns
+        }
+        own = {
+            name.lower(): OTHER if kind == TEXT and name.lower() in collated else kind
+            for name, kind in columns.items()
+        }
+        _, name = table.place
+        before = kinds.get(name.lower(), own)  # a table of this name in another schema
+        kinds[name.lower()] = join_kinds([*before.items(), *own.items()])
     names = {table.place: table.name for table in tables}
     digits = list_digits(tables)
     return Renaming(names, engine.schemas, kinds, sorts_bytes, folds_ascii, digits)
@@ -152,7 +158,7 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_held: bool = Tru
         if len(statements) != 1 or not isinstance(statements[0], exp.Query):
             raise TranslationError("expected one query")
         query = statements[0].copy()
-        kinds = renaming.kinds
+        kinds: Mapping[str, Kind] = {}
         if is_held:
             bounds = (renaming.sorts_bytes, renaming.folds_ascii)
             kinds = keep_meaning(query, Meanings(dialect, renaming.kinds, *bounds))

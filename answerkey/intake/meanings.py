@@ -56,13 +56,13 @@ class MeaningError(ValueError):
 class Meanings(NamedTuple):
     """What a query must be read with.
 
-    kinds: of columns, by name in small letters; of a name that has several, None.
+    kinds: of the columns of each table, by names in small letters; None, if a name has several.
     sorts_bytes: whether the engine compares text by its bytes, as SQLite does.
     folds_ascii: whether its `lower` knows ASCII alone, as that of SQLite.
     """
 
     dialect: str
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, Mapping[str, Kind]]
     sorts_bytes: bool = True
     folds_ascii: bool = False
 
@@ -82,7 +82,7 @@ def read_kind(declared: str, dialect: str, *, labels: Iterable[str] = ()) -> str
     return _KINDS.get(built.this, OTHER)
 
 
-def join_kinds(columns: Iterable[tuple[str, str]]) -> dict[str, Kind]:
+def join_kinds(columns: Iterable[tuple[str, Kind]]) -> dict[str, Kind]:
     """Return the kind of each name; None, if columns of that name have several.
 
     >>> join_kinds([("Id", "integer"), ("id", "integer"), ("d", "date"), ("d", "text")])
@@ -100,7 +100,7 @@ def keep_meaning(query: exp.Expr, meanings: Meanings) -> dict[str, Kind]:
 
     >>> import sqlglot
     >>> query = sqlglot.parse_one("SELECT CAST(a AS INTEGER) FROM t WHERE b LIKE 'x%'")
-    >>> _ = keep_meaning(query, Meanings("duckdb", {"a": "float", "b": "text"}))
+    >>> _ = keep_meaning(query, Meanings("duckdb", {"t": {"a": "float", "b": "text"}}))
     >>> print(query.sql("sqlite").partition(" FROM ")[2])
     t WHERE b GLOB 'x*'
 
@@ -116,20 +116,26 @@ class _Reader:
         self._meanings = meanings
         self.dialect = meanings.dialect
         self._aliases: dict[str, list[exp.Expr]] = {}
-        self._unknown = {
-            column.name.lower()
-            for alias in query.find_all(exp.TableAlias)
-            for column in alias.args.get("columns") or ()
-        }
         for alias in query.find_all(exp.Alias):
             self._aliases.setdefault(alias.alias.lower(), []).append(alias.this.copy())
+        for names in query.find_all(exp.TableAlias):  # c(a, b), of which a is the first column
+            named = names.parent.this if names.parent is not None else None
+            values = named.selects if isinstance(named, exp.Query) else []
+            for place, column in enumerate(names.args.get("columns") or ()):
+                value = values[place].unalias().copy() if place < len(values) else exp.Placeholder()
+                self._aliases.setdefault(column.name.lower(), []).append(value)
+        tables = list(query.find_all(exp.Table))
+        self._tables = [meanings.kinds.get(table.name.lower(), {}) for table in tables]
+        self._of_tables: dict[str, set[str]] = {}
+        for table in tables:
+            self._of_tables.setdefault(table.alias_or_name.lower(), set()).add(table.name.lower())
         self._of_names: dict[str, Kind] = {}
         self._put: dict[int, tuple[exp.Expr, Kind]] = {}  # what is here instead, and its kind
 
     def read(self) -> dict[str, Kind]:
         nodes = list(self._query.dfs())
-        names = {node.name.lower() for node in nodes if isinstance(node, exp.Column)}
-        kinds = {name: self.find_name(name) for name in names}
+        columns = [node for node in nodes if isinstance(node, exp.Column)]
+        kinds = join_kinds((column.name, self.find(column)) for column in columns)
         for node in reversed(nodes):  # parts before what they are parts of
             rule = _RULES.get(type(node))
             if rule is not None:
@@ -140,18 +146,24 @@ class _Reader:
 
     # --- kinds
 
-    def find_name(self, name: str) -> Kind:
-        """The kind of what a column is called, if all that may be meant have one."""
-        if name in self._unknown:
-            return None
+    def find_column(self, column: exp.Column) -> Kind:
+        """The kind of a column: of its table, if that is named, or of all that may be meant."""
+        name = column.name.lower()
+        named = self._of_tables.get(column.table.lower(), set())
+        if column.table and len(named) == 1:
+            kinds_of_table = self._meanings.kinds.get(next(iter(named)), {})
+            if name in kinds_of_table:
+                return kinds_of_table[name]
+        return self._find_name(name)
+
+    def _find_name(self, name: str) -> Kind:
         if name not in self._of_names:
-            own = self._meanings.kinds.get(name)
-            self._of_names[name] = own  # what sum(a) AS a is made of
-            kinds = [self.find(made) for made in self._aliases.get(name, ())]
-            if name in self._meanings.kinds:
-                kinds.append(own)
-            is_one = len(set(kinds)) == 1 or (set(kinds) <= {*WHOLE} and self.dialect == DUCKDB)
-            self._of_names[name] = (kinds or [None])[0] if is_one else None
+            own = {kinds[name] for kinds in self._tables if name in kinds}
+            self._of_names[name] = next(iter(own)) if len(own) == 1 else None
+            # While this is found, sum(a) AS a is made of the column.
+            kinds = own | {self.find(made) for made in self._aliases.get(name, ())}
+            is_one = len(kinds) == 1 or (kinds <= {*WHOLE} and self.dialect == DUCKDB)
+            self._of_names[name] = max(kinds, key=str) if kinds and is_one else None
         return self._of_names[name]
 
     def put(self, node: exp.Expr, new: exp.Expr) -> None:
@@ -270,15 +282,17 @@ def _round(reader: _Reader, node: exp.Expr) -> None:
     if digits is None or abs(digits) > _MOST_DIGITS:
         raise MeaningError(f"{_show(node)}: expected a whole number of digits")
     if kind in WHOLE and digits >= 0:
-        reader.put(node, exp.Paren(this=value.copy()))  # ORDER BY 2 is a place, and (2) is not
+        is_place = isinstance(value.unnest(), exp.Literal | exp.Neg)  # in ORDER BY
+        reader.put(node, exp.cast(value.copy(), "BIGINT") if is_place else value.copy())
     elif kind not in (*WHOLE, FLOAT):
         reader.put(node, _round_decimal(value, digits))
     elif kind in WHOLE or (reader.dialect == DUCKDB and digits <= 0):
-        reader.put(node, _scale(exp.func("ROUND", _scale(value, digits)), -digits))
+        rounded = _scale(exp.func("ROUND", _scale(value, digits)), -digits)
+        reader.put(node, exp.cast(rounded, "BIGINT") if kind in WHOLE else rounded)
     elif reader.dialect == POSTGRES and digits == 0:
         reader.put(node, _round_even(value))
     else:
-        words = "which way a float goes that is near a half is not known; expected a decimal"
+        words = "which way a float goes that is near a half is not known; leave ROUND out"
         raise MeaningError(f"{_show(node)}: {words}")
 
 
@@ -445,7 +459,25 @@ def _is_text_literal(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and node.is_string
 
 
+def _be_one_kind(reader: _Reader, node: exp.Expr, values: Iterable[exp.Expr | None]) -> None:
+    """Refuse values that there become one type, and stay as they are here: a day and a time."""
+    kinds = {reader.find(value) for value in values if value is not None} - {NULL}
+    if len(kinds) > 1 and not kinds <= {*NUMBERS}:
+        names = " and ".join(sorted(kind or "an unknown type" for kind in kinds))
+        raise MeaningError(f"{_show(node)}: gives {names}")
+
+
+def _coalesce(reader: _Reader, node: exp.Expr) -> None:
+    _be_one_kind(reader, node, [node.this, *node.expressions])
+
+
+def _choose(reader: _Reader, node: exp.Expr) -> None:
+    _be_one_kind(reader, node, [node.args.get("true"), node.args.get("false")])
+
+
 def _case(reader: _Reader, node: exp.Expr) -> None:
+    branches = [branch.args["true"] for branch in node.args["ifs"]]
+    _be_one_kind(reader, node, [*branches, node.args.get("default")])
     if node.this is not None:  # CASE a WHEN 1 THEN ...
         _match(reader, node, [node.this, *(branch.this for branch in node.args["ifs"])])
 
@@ -552,6 +584,9 @@ def _sort(reader: _Reader, node: exp.Expr) -> None:
 
 def _make_distinct(reader: _Reader, node: exp.Expr) -> None:
     """What counts equal values: DISTINCT, GROUP BY, and UNION."""
+    if isinstance(node, exp.SetOperation):
+        for left, right in zip(node.left.selects, node.right.selects, strict=False):
+            _be_one_kind(reader, node, [left.unalias(), right.unalias()])
     if reader.dialect != MYSQL:
         return
     values = list(node.expressions)
@@ -674,7 +709,7 @@ def _round_even(value: exp.Expr) -> exp.Expr:
 
 
 def _of_column(reader: _Reader, node: exp.Expr) -> Kind:
-    return reader.find_name(node.name.lower())
+    return reader.find_column(node) if isinstance(node, exp.Column) else None
 
 
 def _of_literal(reader: _Reader, node: exp.Expr) -> Kind:
@@ -832,6 +867,8 @@ _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
     **dict.fromkeys((exp.DateAdd, exp.DateSub), _add_units),
     **dict.fromkeys(_COMPARISONS, _compare),
     exp.Case: _case,
+    exp.If: _choose,
+    exp.Coalesce: _coalesce,
     exp.Nullif: _nullif,
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     **dict.fromkeys((exp.Lower, exp.Upper), _fold),
@@ -865,7 +902,7 @@ _NAMES: _Nodes = (
     exp.Interval,
     exp.Var,
 )
-_VALUES: _Nodes = (exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Tuple, exp.Coalesce, exp.If)
+_VALUES: _Nodes = (exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Tuple)
 _LOGIC: _Nodes = (exp.And, exp.Or, exp.Not, exp.Is, exp.Exists, exp.Count, exp.Filter)
 _WINDOWS: _Nodes = (exp.Window, exp.WindowSpec, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 _SHARES: _Nodes = (exp.Ntile, exp.PercentRank, exp.CumeDist)

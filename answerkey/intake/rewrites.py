@@ -123,7 +123,8 @@ def _add(node: exp.Expr, kinds: _Kinds) -> exp.Expr | None:
         return _move(value, amount.this, amount.text("unit"), is_back, kinds)
     if not _is_date(value, kinds):
         return None
-    if isinstance(amount, exp.Literal) and not amount.is_string:
+    count = amount.this if isinstance(amount, exp.Neg) else amount
+    if isinstance(count, exp.Literal) and not count.is_string:
         return _move(value, amount, "DAY", is_back, kinds)
     if is_back and _is_date(amount, kinds):
         days = exp.Sub(this=_call("JULIANDAY", value), expression=_call("JULIANDAY", amount))
