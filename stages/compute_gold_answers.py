@@ -27,7 +27,7 @@ from answerkey.base.stage import run_stage
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
+from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons, list_set_aside
 from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.sqlite.clock import tell_clock_readers
 from answerkey.sqlite.guard import GuardedDatabase, Limits
@@ -66,26 +66,13 @@ def plan_works(
             questions.append((record["question_id"], query))
             fault = (Reason.UNREADABLE_DATABASE, unreadable[name]) if name in unreadable else None
             if (exclusion := read_exclusion(record) or fault) is not None:
-                reason, detail = exclusion
-                detail = f"not executed: {detail}"
-                excluded[record["question_id"]] = {"reason": reason, "detail": detail}
+                reason, words = exclusion[0], f"not executed: {exclusion[1]}"
+                excluded[record["question_id"]] = {"reason": reason, "detail": words}
         sha256 = "" if name in unreadable else hashes[name]
         made_from = [sha256, questions, excluded, *([now] if now else [])]
         key = hash_value([*made_by, *made_from])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         yield DatabaseWork(shard, database, key, questions, (limits, now), excluded)
-
-
-def _list_set_aside() -> Iterator[str]:
-    """The ids of questions whose SQL was written for another engine, and is not the same here,
-    until a correction has other SQL for them."""
-    loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
-    for record in loaded:
-        source = record["source"]
-        correction = source.get("correction")
-        is_corrected = correction is not None and "gold_sql" in correction.get("original", {})
-        if source.get("dialect_differs") is not None and not is_corrected:
-            yield record["question_id"]
 
 
 def main(params: Params) -> None:
@@ -97,13 +84,8 @@ def main(params: Params) -> None:
     run = QueryRun[Queries, Context, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
     run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
-    told = set(_list_set_aside())
-    reasons, failures = count_reasons(GOLD_ANSWERS, run.shards, told=told)
-    if told:
-        log.warning(
-            f"warning: {spell_count(len(told), 'question')} set aside as dialect_differs:"
-            " `answerkey new` has no SQL of SQLite that is right for them (conversion.md)"
-        )
+    set_aside = list_set_aside(read_jsonl(SPLIT_QUESTIONS))
+    reasons, failures = count_reasons(GOLD_ANSWERS, run.shards, told=set_aside)
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")
     answers = reasons.pop("", 0)
     questions = spell_count(answers + reasons.total(), "question")

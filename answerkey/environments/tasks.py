@@ -45,6 +45,7 @@ _OF_REWARD = (
     "base/errors.py",
     "base/kinds.py",
     "base/reasons.py",
+    "base/secrets.py",
     "reward.py",
     "scoring",
     "sqlite",

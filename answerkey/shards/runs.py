@@ -128,13 +128,31 @@ def count_databases(shards: Iterable[Shard]) -> int:
     return len({shard.database_name for shard in shards})
 
 
+def list_set_aside(questions: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The ids of questions whose SQL was written for another engine, and is not the same in SQLite,
+    until a correction has other SQL for them."""
+    ids = set()
+    for question in questions:
+        source = question["source"]
+        is_corrected = "gold_sql" in (source.get("correction") or {}).get("original", ())
+        if source.get("dialect_differs") is not None and not is_corrected:
+            ids.add(question["question_id"])
+    return ids
+
+
 def count_reasons(
     directory: Path, shards: Iterable[Shard], *, told: Collection[str] = ()
 ) -> tuple[Counter[str], list[str]]:
     """How many questions of some shards have each reason, "" for an outcome; and a line for each
-    whose SQL failed, with SQLite's own words. told: ids of those whose fault is told already."""
+    whose SQL failed, with SQLite's own words. told: ids of those whose fault is told already, which
+    have one line together."""
     reasons: Counter[str] = Counter()
     failures = []
+    if told:
+        words = "`answerkey new` has no SQL of SQLite that is right for them (conversion.md)"
+        failures.append(
+            f"{spell_count(len(told), 'question')} set aside as dialect_differs: {words}"
+        )
     for shard in shards:
         for record in read_shards(directory, [shard]):
             reasons[reason := record.get("reason", "")] += 1

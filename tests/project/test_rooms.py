@@ -17,7 +17,7 @@ from tests.shared.paths import ROOT, list_imports
 # What they may import besides, which needs the standard library alone, too.
 PLAIN = (
     "answerkey.sqlite.files",
-    *(f"answerkey.base.{name}" for name in ("cores", "errors", "kinds", "log", "paths")),
+    *(f"answerkey.base.{name}" for name in ("cores", "errors", "kinds", "log", "paths", "secrets")),
     *("answerkey.base.reasons", "answerkey.base.records"),
     "answerkey.dataset",
 )

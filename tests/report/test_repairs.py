@@ -228,6 +228,10 @@ def test_question_of_another_dialect_is_explained_with_both_sides() -> None:
     question = make_joined("a", question_text="Which?", gold_sql="SELECT 1", flags=flags)
     said = explain_question(question, ("audit_gold_answers", "dialect_differs", "")).splitlines()
     assert said[0] == "a: left out: dialect_differs"
+    weighed = question._replace(answer_type="integer", answer_risk=0.01, sql_risk=0.02)
+    left_out = explain_question(weighed, ("audit_gold_answers", "dialect_differs", ""))
+    assert "0.01" not in left_out
+    assert "0.01" in explain_question(weighed, None)
     assert said[-4:] == [
         "  postgres    SELECT name FROM ship WHERE name LIKE 's%'",
         "  differs     0 rows there, 1 here",

@@ -24,6 +24,7 @@ from answerkey.shards.runs import (
     QueryRun,
     ShardDirectory,
     count_reasons,
+    list_set_aside,
 )
 from answerkey.sqlite.guard import OVERDUE_STATUS
 from tests.shared.paths import ROOT
@@ -446,6 +447,25 @@ def test_changed_code_makes_the_shards_of_its_stage_again(tmp_path: Path, monkey
         assert read_files(out) != before_it
     assert execute(world, ROOT, "compute_gold_answers") > 30
     assert read_files(answers) == made
+
+
+def test_questions_of_another_dialect_have_one_line_together(tmp_path):
+    differs, fixed = {"dialect_differs": {"error": "x"}}, {"original": {"gold_sql": "SELECT 1"}}
+    sources = [differs] * 14 + [differs | {"correction": fixed}, {}]
+    questions = [{"question_id": f"car_{n}", "source": each} for n, each in enumerate(sources)]
+    told = list_set_aside(questions)
+    assert len(told) == 14
+    shards = ShardDirectory(tmp_path / "out")
+    failure = {"reason": "sql_error", "detail": "no such function"}
+    records = [{"question_id": question["question_id"], **failure} for question in questions]
+    shards.write_shard(Shard("car"), "key", records)
+    reasons, failures = count_reasons(shards.directory, [Shard("car")], told=told)
+    assert reasons == {"sql_error": 16}
+    assert failures[0].startswith("14 questions set aside as dialect_differs: ")
+    assert [line.rpartition("(")[2] for line in failures[1:]] == [
+        "car_14, sql_error)",
+        "car_15, sql_error)",
+    ]
 
 
 def test_failures_are_of_sql_and_are_told_in_one_line(tmp_path):
