@@ -31,6 +31,11 @@ BROWSABLE = EXPORTS / "questions.db"
 TOKENIZER = Path("data/tokenizer")
 LINKS = Path("data/schema_links/tables.json")  # {"fleet_train_000": ["ship", "port"]}
 LENGTHS = EXPORTS / "prompt_lengths.json"
+# So that the folder, which is an out in any case, is not empty: DVC would warn of it.
+NOT_WIDENED = """\
+`export_trainers.schema` in params.yaml is not `widened`: the exports ask the databases in
+data/databases, and none is here.
+"""
 
 
 def main(params: Params) -> None:
@@ -58,6 +63,8 @@ def main(params: Params) -> None:
                 log.warning(shortfall)
             for name, fault in widened.faults.items():
                 log.warning(f"{name} keeps its own schema: {fault}")
+        else:
+            (folder / "README.md").write_text(NOT_WIDENED, encoding="utf-8")
         counts = write_formats(
             PRODUCT,
             folder if is_widened else DATABASES,

@@ -1,4 +1,5 @@
-"""The formats of trainers: each has a folder, in which it has a file a split.
+"""The formats of trainers: each has a folder, in which it has a file a split, and a README.md that
+names the splits: without it `datasets.load_dataset(FOLDER)` calls `eval` "test".
 
 verl's reward function and SkyRL's environment `answerkey` read `ground_truth` as JSON. (SkyRL's own
 `text2sql` would execute gold SQL at every reward.) TRL has three tables: with one for all, the
@@ -173,6 +174,7 @@ def write_formats(
             for name, format_ in formats.items()
         }
     counts = {}
+    splits: dict[Path, list[Path]] = {}  # the files of each folder
     with ExitStack() as stack:
         tops = {name: stack.enter_context(replace_folder(exports / name)) for name in FOLDERS}
         for split in SPLITS:
@@ -187,6 +189,10 @@ def write_formats(
                 name: written[path].rows if path in written else 0
                 for path, name in zip(paths, formats, strict=True)
             }
+            for path in written:
+                splits.setdefault(path.parent, []).append(path)
+        for folder, files in splits.items():
+            (folder / "README.md").write_text(_name_splits(files), encoding="utf-8")
     return counts
 
 
@@ -207,6 +213,16 @@ def describe_counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
             told += [f"{count} in {', '.join(names[count])}" for count in fewer]
             lines.append(f"{split}: {'; '.join(told)}")
     return lines
+
+
+def _name_splits(files: Iterable[Path]) -> str:
+    """A README.md that says of the files of a folder which splits they are.
+
+    Source: "Manual Configuration" of the repository structure in the documentation of datasets.
+    """
+    lines = [f"  - split: {file.stem}\n    path: {file.name}\n" for file in files]
+    head = "---\nconfigs:\n- config_name: default\n  data_files:\n"
+    return f"{head}{''.join(lines)}---\n\nWritten by Answerkey (`dvc repro export_trainers`).\n"
 
 
 def _watch(

@@ -37,27 +37,44 @@ FILES = [
     "huggingface/eval.yaml",
     "huggingface/test_suites.parquet",
     "huggingface/train.parquet",
+    "openenv/README.md",
     "openenv/eval.jsonl",
     "openenv/train.jsonl",
     "prompt_lengths.json",
+    "prompts/README.md",
     "prompts/eval.parquet",
     "prompts/train.parquet",
     "questions.db",
+    "skyrl/README.md",
     "skyrl/eval.parquet",
     "skyrl/train.parquet",
+    "trl/messages/README.md",
     "trl/messages/eval.parquet",
     "trl/messages/train.parquet",
+    "trl/prompt_completion/README.md",
     "trl/prompt_completion/eval.parquet",
     "trl/prompt_completion/train.parquet",
+    "trl/prompt_only/README.md",
     "trl/prompt_only/eval.parquet",
     "trl/prompt_only/train.parquet",
+    "verl/README.md",
     "verl/eval.parquet",
     "verl/train.parquet",
+    "widened/README.md",
 ]
 
 
 def test_these_files_are_written_and_no_other(exported):
     assert list(hash_tree(exported.exports, ".")) == sorted(FILES)
+
+
+@pytest.mark.parametrize("folder", ["huggingface", *FORMATS])
+def test_splits_of_a_folder_have_their_own_names(exported, tmp_path, folder):
+    datasets.disable_progress_bars()
+    loaded = datasets.load_dataset(str(exported.exports / folder), cache_dir=str(tmp_path))
+    assert sorted(loaded) == sorted(SPLITS)
+    for split, rows in loaded.items():
+        assert len(rows) == len(exported.questions(split))
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -235,7 +252,11 @@ def test_question_below_the_bar_stays_out_of_what_rewards_train_on(world, tmp_pa
             return len(path.read_text(encoding="utf-8").splitlines())
         return parquet.read_metadata(path).num_rows
 
-    of_rewards = [file for file in FILES if file.startswith(("verl", "skyrl", "openenv"))]
+    of_rewards = [
+        file
+        for file in FILES
+        if file.startswith(("verl", "skyrl", "openenv")) and not file.endswith(".md")
+    ]
     of_rewards += [f"trl/prompt_completion/{split}.parquet" for split in SPLITS]
     for file in of_rewards:
         if "eval" in file:
