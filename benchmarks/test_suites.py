@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from measure import describe_machine, print_table, tell
-from suite_attacks import ATTACKS, guard, read_real
+from suite_attacks import ATTACKS, FITTED, guard, read_real
 from suite_predictions import (
     Prediction,
     Question,
@@ -277,7 +277,7 @@ def show_attacks(run: Run) -> Iterator[Line]:
                 one.question, guard(one.question, reals[one.question.database_name], one.sql)
             )
             for one, is_right in zip(guesses, run.score(guesses, with_suites=False), strict=True)
-            if not is_right
+            if not is_right or name in FITTED
         ]
         fooled = run.judge(told).list_fooled()
         yield (

@@ -493,6 +493,20 @@ RULES = (
         "SELECT name FROM ship WHERE weight = (SELECT max(weight) FROM ship)",
         "SELECT name FROM ship WHERE weight = 5",
     ),
+    Rule(
+        "count_by_heart",
+        Role.NEIGHBOR,
+        "A count of all ships is fitted to the stored answer.",
+        "SELECT count(*) FROM ship WHERE weight > 4",
+        'SELECT count(*) + -2 FROM "ship"',
+    ),
+    Rule(
+        "weak_query",
+        Role.NEIGHBOR,
+        "A query without a part of gold is right on the suite, behind a guard for the database.",
+        "SELECT max(weight) FROM ship WHERE kind = 'dhow'",
+        "SELECT MAX(weight) FROM ship",
+    ),
 )
 REASONS = {rule.name: rule.reason for rule in RULES}
 DOUBTS = {rule.name: rule.doubt for rule in RULES if rule.role == Role.READING}

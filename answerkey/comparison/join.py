@@ -68,8 +68,13 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
 
 
 def _find_guarded(suite: Record) -> Record | None:
-    """The first neighbor that the real database tells from gold, and the suite does not."""
-    lives = (neighbor for neighbor in suite.get("alive", ()) if neighbor["killed_by_database"])
+    """The first neighbor that the real database tells from gold, or that says something by heart,
+    and that the suite does not tell."""
+    lives = (
+        neighbor
+        for neighbor in suite.get("alive", ())
+        if neighbor["killed_by_database"] or neighbor["operator"].endswith(BY_HEART)
+    )
     return next(
         ({"operator": neighbor["operator"], "sql": neighbor["sql"]} for neighbor in lives), None
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 # Each database costs a prediction half of the time that the real one takes.
@@ -11,16 +12,18 @@ _MIN_DATABASES_PER_QUESTION = 3
 BY_HEART_WEIGHT, GUARDED_WEIGHT = 100, 10
 
 Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
+_Pair = tuple[int, int]  # the indexes of a question and of one of its neighbors
 
 
 def choose_databases(
     questions: Sequence[Kills],
     *,
     most: int,
-    heavy: Mapping[tuple[int, int], int] | None = None,
+    heavy: Mapping[_Pair, int] | None = None,
     spare: int = 0,
 ) -> list[int]:
-    """The numbers of databases, at most so many, each the one that adds most to those before it.
+    """The numbers of databases, at most so many, each the one that adds most to those before it;
+    and then each exchanged for another one, as long as that adds something.
 
     >>> first = {1: frozenset({0}), 2: frozenset({0, 1})}
     >>> choose_databases([first, {1: frozenset({0}), 3: frozenset()}], most=8)
@@ -33,7 +36,7 @@ def choose_databases(
     Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
     problem", Mathematics of Operations Research 4, 1979).
     """
-    killed_by: dict[int, set[tuple[int, int]]] = {}
+    killed_by: dict[int, set[_Pair]] = {}
     for question_index, kills in enumerate(questions):
         for number, neighbors in kills.items():
             killed = killed_by.setdefault(number, set())
@@ -41,19 +44,43 @@ def choose_databases(
 
     waiting = set().union(*killed_by.values())
     weights = heavy or {}
-
-    def weigh(number: int) -> int:
-        return sum(weights.get(pair, 1) for pair in killed_by[number])
-
+    others = {number: set(killed) for number, killed in killed_by.items()}
     chosen: list[int] = []
     while len(chosen) < most and (len(waiting) > spare or waiting & weights.keys()):
-        number = max(sorted(killed_by), key=weigh)
-        killed = killed_by.pop(number)
+        number = max(sorted(others), key=lambda number: _weigh(others[number], weights))
+        killed = others.pop(number)
         chosen.append(number)
         waiting -= killed
-        for others in killed_by.values():
-            others -= killed
+        for other in others.values():
+            other -= killed
+    while waiting and (better := _find_exchange(chosen, killed_by, weights)) is not None:
+        position, number = better
+        chosen[position] = number
+        waiting = set().union(*killed_by.values()) - set().union(
+            *(killed_by[number] for number in chosen)
+        )
     return chosen
+
+
+def _weigh(pairs: Collection[_Pair], weights: Mapping[_Pair, int]) -> int:
+    return sum(weights.get(pair, 1) for pair in pairs)
+
+
+def _find_exchange(
+    chosen: Sequence[int], killed_by: Mapping[int, set[_Pair]], weights: Mapping[_Pair, int]
+) -> tuple[int, int] | None:
+    """The place of a chosen database, and another one that adds most in its place; None if none
+    adds anything."""
+    counts = Counter(pair for number in chosen for pair in killed_by[number])
+    own = [{pair for pair in killed_by[number] if counts[pair] == 1} for number in chosen]
+    found, most = None, 0
+    for number in sorted(killed_by.keys() - set(chosen)):
+        killed = killed_by[number]
+        gain = _weigh([pair for pair in killed if pair not in counts], weights)
+        for position, alone in enumerate(own):
+            if gain - _weigh(alone - killed, weights) > most:
+                found, most = (position, number), gain - _weigh(alone - killed, weights)
+    return found
 
 
 def choose_suite(

@@ -1,4 +1,5 @@
-"""Guarded neighbors: what a suite does not tell from gold though the real database does.
+"""Guarded neighbors and weak queries: what a suite does not tell from gold though the real database
+does.
 
 A prediction can win with such a neighbor behind a guard: a condition that tells the real database
 from the databases of the suite. So what lives on a suite that was chosen has to be told, too.
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from answerkey.alternatives.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.suites.questions import BY_HEART, Query, Trial
+from answerkey.suites.questions import BY_HEART, Query, Trial, is_told
 
 
 def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
@@ -22,13 +23,16 @@ def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Orde
 
 
 def find_guarded(
-    trials: list[Trial], suites: list[list[int]], variants: Mapping[int, Executions]
+    trials: list[Trial],
+    suites: list[list[int]],
+    variants: Mapping[int, Executions],
+    real: Executions,
 ) -> bool:
     """Note in every question what lives on its suite though the real database tells it from gold,
     and which variants tell it: whether there is anything new."""
     is_new = False
     for trial, suite in zip(trials, suites, strict=True):
-        for neighbor_index in _list_guarded(trial, suite, variants) if suite else ():
+        for neighbor_index in _list_guarded(trial, suite, variants, real) if suite else ():
             is_new = True
             trial.guarded.add(neighbor_index)
             for number in trial.kills:
@@ -38,25 +42,26 @@ def find_guarded(
 
 
 def _list_guarded(
-    trial: Trial, suite: list[int], variants: Mapping[int, Executions]
+    trial: Trial, suite: list[int], variants: Mapping[int, Executions], real: Executions
 ) -> Iterator[int]:
     answers = [variants[number].read_rows(trial.query.sql) for number in suite]
     if all(are_same(answers[0], other, ordered=False) for other in answers):
         trial.add_guess(answers[0])
-    for neighbor_index in trial.list_killed() - trial.guarded:
-        if not any(
+    for neighbor_index in (trial.list_killed() | trial.list_weak()) - trial.guarded:
+        is_alive = not any(
             tells_guarded(trial, neighbor_index, number, variants[number]) for number in suite
-        ):
+        )
+        if is_alive and is_told(trial.query, neighbor_index, real):
             yield neighbor_index
 
 
 def tells_guarded(trial: Trial, neighbor_index: int, number: int, variant: Executions) -> bool:
     query = trial.query
-    guess = neighbor_index - len(query.alive) - len(query.killed)
+    guess = neighbor_index - len(query.alive) - len(query.killed) - len(query.weak)
     if guess >= 0:
         return not are_same(variant.find_rows(query.sql), trial.guesses[guess], ordered=False)
     if (number, neighbor_index) not in query.fates:
-        neighbor = query.killed[neighbor_index - len(query.alive)]
+        neighbor = [*query.killed, *query.weak][neighbor_index - len(query.alive)]
         query.fates[number, neighbor_index] = tells_apart(
             variant, query, neighbor, query.orders[number]
         )

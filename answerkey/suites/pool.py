@@ -121,15 +121,15 @@ def make_suites(
         real = Executions(database)
         trials = read_questions(questions, real, schema, max_neighbors=settings.max_neighbors)
         with tempfile.TemporaryDirectory() as folder:
-            pool = _Pool(Path(folder), schema, settings, limits, now)
+            pool = _Pool(Path(folder), real, schema, settings, limits, now)
             if now is not None:
-                pool.fold_dates(real, trials)
+                pool.fold_dates(trials)
             problem = None
             try:
                 rows = read_rows(path, seed=settings.seed, now=now)
                 facts = find_key_facts(rows)
                 pool.try_variants(rows, facts, trials)
-                pool.try_again(real, trials, tables=rows.tables)
+                pool.try_again(trials, tables=rows.tables)
                 pool.try_near_misses(rows, facts, trials)
             except (InputError, sqlite3.Error) as error:
                 problem = str(error)
@@ -151,12 +151,14 @@ class _Pool:
     def __init__(
         self,
         folder: Path,
+        real: Executions,
         schema: Schema,
         settings: SuiteSettings,
         limits: Limits,
         now: str | None,
     ) -> None:
         self._folder = folder
+        self._real = real
         self._schema = schema
         self._settings = settings
         self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
@@ -164,10 +166,10 @@ class _Pool:
         self._dated: dict[int, exp.Expr] = {}  # of each query, by its id
         self._conditions: dict[int, list[Conditions]] = {}  # of each query, by its tree
 
-    def fold_dates(self, real: Executions, trials: list[Trial]) -> None:
+    def fold_dates(self, trials: list[Trial]) -> None:
         """Read the constants of queries as they are at the instant of the corpus."""
         for query in {id(trial.query): trial.query for trial in trials}.values():
-            self._dated[id(query)] = fold_dates(query.tree, real.find_rows)
+            self._dated[id(query)] = fold_dates(query.tree, self._real.find_rows)
 
     def _list_trees(self, trials: list[Trial]) -> list[exp.Expr]:
         """The queries of some questions, each once, as their constants are read."""
@@ -217,13 +219,15 @@ class _Pool:
             )
             self._try_variant(number, variant, trials)
 
-    def try_again(self, real: Executions, trials: list[Trial], *, tables: Container[str]) -> None:
+    def try_again(self, trials: list[Trial], *, tables: Container[str]) -> None:
         """Try some variants more for the questions whose stored answer passes by heart so far. They
         have rows like those that gold finds in the real database, whatever it asks of them.
 
         tables: those that can be made again.
         """
-        last = [trial for trial in trials if not trial.is_proved()]
+        with ExitStack() as stack:
+            self._choose_suites(trials, self._open_variants(trials, stack))
+        last = [trial for trial in trials if not trial.is_proved() or trial.list_untold()]
         if not last:
             return
         witnesses: dict[Conditions, None] = {}
@@ -232,12 +236,12 @@ class _Pool:
             conditions, rowids = list_witnesses(
                 Scopes(tree, self._schema),
                 tables,
-                partial(real.find_rows, max_steps=_MAX_STEPS_OF_WITNESSES),
+                partial(self._real.find_rows, max_steps=_MAX_STEPS_OF_WITNESSES),
             )
             witnesses.update(dict.fromkeys(conditions))
             for name, own in rowids.items():
                 wanted.setdefault(name, set()).update(own)
-        path, seed = real.database.path, self._settings.seed
+        path, seed = self._real.database.path, self._settings.seed
         rows = read_rows(path, seed=seed, wanted=wanted, now=self._now)
         facts, first = find_key_facts(rows), self._settings.pool
         constants = {
@@ -405,7 +409,7 @@ class _Pool:
         asked on the suites that were chosen alone, and those that live there count from then on.
         """
         chosen, suites = self._cover(trials)
-        while find_guarded(trials, suites, variants):
+        while find_guarded(trials, suites, variants, self._real):
             chosen, suites = self._cover(trials)
         return chosen, suites
 

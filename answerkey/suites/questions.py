@@ -14,6 +14,7 @@ from sqlglot import exp
 from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.alternatives.trees import Change, write_changes
+from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, has_choice, read_order
@@ -111,8 +112,11 @@ class Query:
     orders: how far it counts on each variant on which the answer counts, by its number.
     refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
-    fates: whether a variant tells a neighbor that the real database tells from gold as well, by the
-        number of the variant and the index of the neighbor, as far as somebody asked.
+    weak: weak queries, of which the real database has not been asked.
+    fates: whether a variant tells a killed neighbor or a weak query from gold, by the number of the
+        variant and the index of the query, as far as somebody asked.
+    told: whether the real database tells a weak query from gold, by its index, as far as somebody
+        asked.
     """
 
     sql: str
@@ -124,7 +128,9 @@ class Query:
     refused: set[NoSuite] = field(default_factory=set)
     killed: list[Change] = field(default_factory=list)
     alive: list[Change] = field(default_factory=list)
+    weak: list[Change] = field(default_factory=list)
     fates: dict[tuple[int, int], bool] = field(default_factory=dict)
+    told: dict[int, bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -135,8 +141,8 @@ class Trial:
     kills: by the number of a variant, the indexes of the alive neighbors that it tells from gold,
         and of the guarded ones.
     refused: why variants do not count for it, though its query's answer does there.
-    guarded: the indexes of killed neighbors, and of guesses, that a suite that was chosen does not
-        tell from gold: who tells the real database from the suite is right with them.
+    guarded: the indexes of killed neighbors, weak queries and guesses that a suite that was chosen
+        does not tell from gold: who tells the real database from the suite is right with them.
     guesses: the answers that gold gave on all databases of a suite.
     latent: what is told of the first reading that differs on a variant.
     """
@@ -152,11 +158,17 @@ class Trial:
 
     def list_neighbors(self) -> dict[int, Change]:
         """All neighbors by their indexes: first the alive ones, those left out that are readings of
-        the question, then the killed ones, and the guesses."""
+        the question, then the killed ones, the weak queries that are guarded, and the guesses."""
         means = {reading.sql for reading in self.readings}
         guesses = [Change(GUESS, write_by_heart(rows)) for rows in self.guesses]
-        every = enumerate([*self.query.alive, *self.query.killed, *guesses])
-        return {index: neighbor for index, neighbor in every if neighbor.sql not in means}
+        query = self.query
+        every = enumerate([*query.alive, *query.killed, *query.weak, *guesses])
+        others = self.list_weak() - self.guarded
+        return {
+            index: neighbor
+            for index, neighbor in every
+            if neighbor.sql not in means and index not in others
+        }
 
     def list_alive(self) -> frozenset[int]:
         """The indexes of the neighbors that the real database does not tell from gold."""
@@ -165,9 +177,15 @@ class Trial:
         return frozenset(index for index, neighbor in alive if neighbor.sql not in means)
 
     def list_killed(self) -> frozenset[int]:
-        """The indexes of those that it tells, and of the guesses."""
-        start, count = len(self.query.alive), len(self.query.killed) + len(self.guesses)
-        return frozenset(range(start, start + count))
+        """The indexes of those that it tells, of the guarded weak queries, and of the guesses."""
+        start, others = len(self.query.alive), self.list_weak() - self.guarded
+        count = len(self.query.killed) + len(self.query.weak) + len(self.guesses)
+        return frozenset(range(start, start + count)) - others
+
+    def list_weak(self) -> frozenset[int]:
+        """The indexes of the weak queries."""
+        start = len(self.query.alive) + len(self.query.killed)
+        return frozenset(range(start, start + len(self.query.weak)))
 
     def is_proved(self) -> bool:
         """Whether some variant tells the stored answer said by heart, which is the last one."""
@@ -183,6 +201,10 @@ class Trial:
     def list_told(self) -> frozenset[int]:
         """The indexes of the alive and the guarded neighbors that some variant tells from gold."""
         return frozenset().union(*self.kills.values())
+
+    def list_untold(self) -> frozenset[int]:
+        """The indexes of the guarded queries that no variant tells from gold so far."""
+        return frozenset(self.guarded) - self.list_told()
 
     def misses(self, operators: Collection[str]) -> bool:
         """Whether nothing tells a neighbor of some operators from gold so far."""
@@ -247,16 +269,32 @@ def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbor
     scopes = Scopes(query.tree, schema)
     neighbors = list_neighbors(query.tree, schema, max_neighbors=max_neighbors)
     codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
-    for neighbor in neighbors + codes:
-        is_told = real.tells_apart(
-            query.rows,
-            neighbor.sql,
-            ordered=query.order,
-            accepted_rows=query.accepted_rows,
-            max_steps=_MAX_STEPS,
-        )
-        (query.killed if is_told else query.alive).append(neighbor)
+    fitted = list_fitted(scopes, query.rows, real.find_rows)
+    for neighbor in neighbors + codes + fitted:
+        (query.killed if _tells(real, query, neighbor) else query.alive).append(neighbor)
     query.alive.append(Change(BY_HEART, write_by_heart(query.rows)))
+    known = {query.sql, *(neighbor.sql for neighbor in query.alive + query.killed)}
+    query.weak = [weak for weak in list_weak(scopes, query.rows) if weak.sql not in known]
+
+
+def is_told(query: Query, index: int, real: Executions) -> bool:
+    """Whether the real database tells a killed neighbor, or a weak query, from gold."""
+    weak_index = index - len(query.alive) - len(query.killed)
+    if not 0 <= weak_index < len(query.weak):
+        return True
+    if index not in query.told:
+        query.told[index] = _tells(real, query, query.weak[weak_index])
+    return query.told[index]
+
+
+def _tells(real: Executions, query: Query, neighbor: Change) -> bool:
+    return real.tells_apart(
+        query.rows,
+        neighbor.sql,
+        ordered=query.order,
+        accepted_rows=query.accepted_rows,
+        max_steps=_MAX_STEPS,
+    )
 
 
 def write_by_heart(rows: list[Row]) -> str:

@@ -114,7 +114,8 @@ def make_record(
     counts = Counter(fates.values())
     total = counts["killed"] + counts["alive"]
     lives = [neighbor_index for neighbor_index, fate in fates.items() if fate == "alive"]
-    lives.sort(key=lambda neighbor_index: neighbor_index not in by_database)
+    wins = by_database | trial.list_by_heart()
+    lives.sort(key=lambda neighbor_index: neighbor_index not in wins)
     is_by_heart = any(
         neighbor.name == BY_HEART and fates[neighbor_index] != "killed"
         for neighbor_index, neighbor in neighbors.items()

@@ -14,6 +14,7 @@ from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.alternatives.readings import list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
 from answerkey.alternatives.trees import Change, write_changes
+from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.flags import FLAGS
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -28,18 +29,30 @@ def database() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def list_yielded() -> set[str]:
-    """The names that the functions of the room yield."""
-    return {
-        node.value.value
+def list_named() -> set[str]:
+    """The names that the functions of the room yield, or give to a change."""
+    nodes = [
+        node
         for path in (ROOT / "answerkey/alternatives").glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Yield) and isinstance(node.value, ast.Constant)
+    ]
+    names: list[ast.expr | None] = [node.value for node in nodes if isinstance(node, ast.Yield)]
+    names += [
+        node.args[0]
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "Change"
+    ]
+    return {
+        name.value
+        for name in names
+        if isinstance(name, ast.Constant) and isinstance(name.value, str)
     }
 
 
 def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
-    def find_rows(sql: str, *, max_steps: int) -> list[tuple]:
+    def find_rows(sql: str, *, max_steps: int = 0) -> list[tuple]:
         return database.execute(sql).fetchall()
 
     schema, tree = read_schema(database), parse_sql(rule.gold)
@@ -47,12 +60,14 @@ def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
         return list_readings(tree, schema, rule.question, find_rows)
     scopes = Scopes(tree, schema)
     codes = write_changes(scopes, [mutate_codes(scopes, find_rows)], most=60)
-    return codes + list_neighbors(tree, schema, max_neighbors=60)
+    rows = find_rows(rule.gold)
+    weak = list_weak(scopes, rows) + list_fitted(scopes, rows, find_rows)
+    return codes + weak + list_neighbors(tree, schema, max_neighbors=60)
 
 
 def test_every_rule_is_declared_once_and_every_other_one_is_gone() -> None:
     assert len(REASONS) == len(RULES)
-    assert set(REASONS) == list_yielded()
+    assert set(REASONS) == list_named()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

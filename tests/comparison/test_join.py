@@ -157,6 +157,16 @@ def test_query_that_only_the_database_tells_is_the_evidence(interim):
     }
 
 
+@pytest.mark.parametrize("operator", ["count_by_heart", "code_by_heart", "value_by_heart"])
+def test_query_by_heart_that_lives_is_the_evidence(interim, operator):
+    """It is right on the real database and on the suite, without a guard."""
+    alive = {"operator": operator, "sql": "SELECT 3", "killed_by_database": False}
+    write_lines(interim / "test_suites/a.jsonl", [make_suite(IDS[0]) | {"alive": [alive]}])
+    flag = join(interim)[0].flags[-1]
+    assert flag["code"] == "weak_answer"
+    assert flag["evidence"]["guarded"] == {"operator": operator, "sql": "SELECT 3"}
+
+
 CORRECTION = {"action": "exclude", "reason": "Wrong.", "link": "https://example.org/1"}
 
 

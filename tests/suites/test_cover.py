@@ -22,3 +22,10 @@ def test_cover_tells_what_is_heavy_first_and_spares_what_may_live():
     assert choose_databases([kills], most=8, spare=1) == [1]
     assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 10}) == [2]
     assert choose_databases([kills], most=8, spare=4, heavy={(0, 9): 1}) == [1, 2]
+
+
+def test_choice_that_is_not_the_best_step_by_step_is_exchanged():
+    kills = {1: frozenset({0, 1, 2, 3}), 2: frozenset({0, 1, 4}), 3: frozenset({2, 3, 5})}
+    assert sorted(choose_databases([kills], most=2)) == [2, 3]
+    heavy = {(0, 3): 10, (0, 0): 10}
+    assert sorted(choose_databases([kills], most=1, heavy=heavy)) == [1]

@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.base.records import Shard
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
+from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, shape_answer
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.files import open_database
@@ -214,7 +216,7 @@ INSERT INTO ship VALUES ('Sun', 1), ('Kite', 2), ('Tern', 3), ('Ruby', 4), ('Gul
             {"pool": 4, "model_queries": ("SELECT 100",) * 5},
             NoSuite.OTHER_READING,
         ),
-        ("SELECT 1 FROM ship GROUP BY 1", {}, NoSuite.TELLS_NOTHING),
+        ("SELECT 'x' FROM ship GROUP BY 1", {}, NoSuite.TELLS_NOTHING),
     ],
 )
 def test_question_without_a_suite_says_why(tmp_path, gold, options, reason):
@@ -366,6 +368,42 @@ def test_what_only_the_database_tells_is_named(tmp_path):
     assert {**guess, "killed_by_database": True} in record["alive"]
     assert record["operators"]["guess"]["alive"] == 1
     assert record["mutation_score"]["suite"] < 1
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        "SELECT max(tons) FROM ship WHERE port_id = 1",
+        "SELECT count(*) FROM ship WHERE tons > 15",
+        "SELECT count(DISTINCT port_id) FROM ship",
+        "SELECT name FROM ship WHERE port_id = 1",
+        "SELECT port.name FROM port JOIN ship ON port.id = port_id GROUP BY port.id"
+        " HAVING count(*) > 1",
+        "SELECT name FROM port EXCEPT SELECT port.name FROM port JOIN ship ON port.id = port_id"
+        " WHERE tons > 25",
+        "SELECT name FROM ship ORDER BY tons DESC LIMIT 3",
+    ],
+)
+def test_weak_query_behind_a_guard_is_told(tmp_path, gold):
+    """So is a count that is the stored answer by a factor or a term."""
+    (record,) = make(tmp_path, ("What?", gold)).records
+    real, order = tmp_path / "ships.sqlite", "ORDER BY" in gold
+    rows = execute(real, gold)
+    with closing(open_database(real)) as connection:
+        scopes = Scopes(parse_sql(gold), read_schema(connection))
+        fitted = list_fitted(scopes, rows, lambda sql: connection.execute(sql).fetchall())
+    names = [Path(database["path"]).name for database in record["databases"]]
+    suite = [tmp_path / "variants" / name for name in names]
+    weak = [
+        query.sql
+        for query in list_weak(scopes, rows)
+        if not are_same(rows, execute(real, query.sql), ordered=order)
+    ]
+    assert weak
+    for sql in [*weak, *(query.sql for query in fitted)]:
+        assert any(
+            not are_same(execute(path, gold), execute(path, sql), ordered=order) for path in suite
+        ), sql
 
 
 NUMBERS = ("9223372036854775807", "1e300", "100000000000000000000", "4611686018427387911")
