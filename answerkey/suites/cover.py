@@ -53,12 +53,11 @@ def choose_databases(
         waiting -= killed
         for other in others.values():
             other -= killed
-    while waiting and (better := _find_exchange(chosen, killed_by, weights)) is not None:
+    better = _find_exchange(chosen, killed_by, weights) if waiting and len(chosen) == most else None
+    while better is not None:
         position, number = better
         chosen[position] = number
-        waiting = set().union(*killed_by.values()) - set().union(
-            *(killed_by[number] for number in chosen)
-        )
+        better = _find_exchange(chosen, killed_by, weights)
     return chosen
 
 
@@ -76,10 +75,11 @@ def _find_exchange(
     found, most = None, 0
     for number in sorted(killed_by.keys() - set(chosen)):
         killed = killed_by[number]
-        gain = _weigh([pair for pair in killed if pair not in counts], weights)
-        for position, alone in enumerate(own):
-            if gain - _weigh(alone - killed, weights) > most:
-                found, most = (position, number), gain - _weigh(alone - killed, weights)
+        gain = _weigh(killed - counts.keys(), weights)
+        for position, alone in enumerate(own if gain > most else ()):
+            more = gain - _weigh(alone - killed, weights)
+            if more > most:
+                found, most = (position, number), more
     return found
 
 
