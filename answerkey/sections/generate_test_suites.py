@@ -21,6 +21,6 @@ class SuiteSettings:
     seed: Whole = 20
     max_rows: From1 = 8
     pool: From1 = 30
-    max_databases: From1 = 8
+    max_databases: From1 = 12
     max_databases_per_question: From1 = 5
     max_neighbors: From1 = 60

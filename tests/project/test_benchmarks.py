@@ -124,7 +124,7 @@ def test_predictions_are_scored_with_and_without_suites(tmp_path: Path) -> None:
     command = ("python", "benchmarks/test_suites.py", "--run", str(tmp_path), *options)
     printed = run(ROOT, *command, "--rejections", str(rejections)).stdout
     assert "66.7% by the database, 100.00% by the suite alone, of 3" in printed
-    assert "and else a small guess | right on 0 of 1 questions of the product" in printed
+    assert "and else a small guess | right on 1 of 1 questions of the product" in printed
     assert "and else a neighbor | right on 1 of 1 questions of the product" in printed
     assert "3 accepted by the database, 0 with the suite, of 0 questions" in printed
     assert "1 rejected of 2 distinct that the database accepts" in printed
