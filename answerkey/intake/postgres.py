@@ -72,7 +72,8 @@ _TEXTS += [
 _OFFSET = re.compile(r"(?<=\d)[+-]\d\d(:\d\d){0,2}(?=\Z| BC\Z)")
 # Which end a session that waits, or a long read, and change no answer.
 _TIMEOUTS = """
-SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN ('lock_timeout',
+SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (
+    'lock_timeout', 'statement_timeout',
     'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')"""
 _READING = """
 SELECT set_config('DateStyle', 'ISO', false), set_config('extra_float_digits', '1', false),

@@ -33,6 +33,7 @@ _FOLDERS = ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/pos
 _START_SECONDS = 120
 _LOAD_SECONDS = 300  # and one more for each megabyte of the dump
 _LEAST_FREE_BYTES = 500_000_000  # of the disk that the server may not fill
+_MAX_PLACE_LENGTH = 60  # of the 100 letters that the path of a socket may have
 _USER = "postgres"  # a user of the machine; a server never runs as root
 _SUPERUSER, _LOADER = "postgres", "loader"  # roles of the server
 # Whoever reads the pipe on its standard input ends with whoever writes to it, killed or not. Then
@@ -95,7 +96,9 @@ def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
             " a server that has the data, postgresql://USER:PASSWORD@HOST/DATABASE"
         )
     with (
-        tempfile.TemporaryDirectory(prefix="answerkey-", ignore_cleanup_errors=True) as text,
+        tempfile.TemporaryDirectory(
+            prefix="answerkey-", dir=_find_place(), ignore_cleanup_errors=True
+        ) as text,
         tempfile.TemporaryFile("w+", errors="replace") as said,
     ):
         folder = Path(text)
@@ -113,6 +116,7 @@ def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
                     file = stack.enter_context(_restore(dump, folder, programs, owner, size_bytes))
                 name = loader.load(file)
             url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
+            url += "&options=-c%20statement_timeout%3D0"  # which the dump may have set for all
             yield Loaded(url, loader.notes)
 
 
@@ -134,10 +138,19 @@ def copy_bounded(
         left -= len(chunk)
         if left < 0:
             raise InputError(
-                f"{path}: it unpacks to more than {limit_bytes} bytes, {_MAX_RATIO} times what it"
-                " has: if it is yours, unpack it, and give the file"
+                f"{path}: it unpacks to more than {limit_bytes} bytes: if they are yours, unpack"
+                " it, and give the file"
             )
         target.write(chunk)
+
+
+def _find_place() -> str:
+    """The folder for temporary files, or /tmp, if that one is too deep for the name of a socket, or
+    the server's user may not go there."""
+    place = Path(tempfile.gettempdir())
+    is_open = all(each.stat().st_mode & 0o001 for each in (place, *place.parents))
+    is_short = len(str(place)) <= _MAX_PLACE_LENGTH
+    return str(place) if is_short and (is_open or os.geteuid() != 0) else "/tmp"
 
 
 def _find_owner() -> dict[str, Any]:
@@ -232,18 +245,27 @@ class _Server:
 
         try:
             return psycopg.connect(
-                host=str(self._folder), dbname=name, user=role, autocommit=True, connect_timeout=10
+                host=str(self._folder),
+                dbname=name,
+                user=role,
+                autocommit=True,
+                connect_timeout=10,
+                options="-c statement_timeout=0",
             )
         except psycopg.OperationalError as error:
-            raise (InputError(f"{self._dump}: {self._fault}") if self._fault else error) from error
+            if role == _SUPERUSER:  # the server has not started yet
+                raise
+            raise InputError(f"{self._dump}: {first_line(error)}") from error
 
     @contextlib.contextmanager
     def end_after(self, limit_s: int) -> Iterator[None]:
         """End the server if the block takes more seconds, or if the disk is nearly full.
 
         Raises:
-            InputError: it was ended.
+            InputError: it was ended, or what was asked of it fails.
         """
+        import psycopg
+
         is_done = threading.Event()
 
         def watch() -> None:
@@ -251,8 +273,8 @@ class _Server:
             while not is_done.wait(1):
                 if time.monotonic() > end:
                     self._fault = f"it takes more than {limit_s} seconds to load"
-                elif shutil.disk_usage(tempfile.gettempdir()).free < _LEAST_FREE_BYTES:
-                    self._fault = f"it fills the disk of {tempfile.gettempdir()}"
+                elif shutil.disk_usage(self._folder).free < _LEAST_FREE_BYTES:
+                    self._fault = f"it fills the disk of {self._folder.parent}"
                 if self._fault:
                     self._end()
                     return
@@ -261,9 +283,9 @@ class _Server:
         watcher.start()
         try:
             yield
-        except InputError as error:
-            if self._fault:
-                raise InputError(f"{self._dump}: {self._fault}") from error
+        except (InputError, psycopg.Error) as error:
+            if self._fault or isinstance(error, psycopg.Error):
+                raise InputError(f"{self._dump}: {self._fault or first_line(error)}") from error
             raise
         finally:
             is_done.set()

@@ -6,6 +6,7 @@ import gzip
 import re
 import tempfile
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -217,6 +218,8 @@ def _open_file(
         return Source(name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path))
     if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
         return _open_dump(name, path, content, stack, is_text=False)
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise InputError(f"{path}: text in UTF-16, as `>` of PowerShell writes it: expected UTF-8")
     is_text = path.suffix.lower() == ".sql" or content.suffix.lower() == ".sql"
     kind = _find_dialect(head.decode("utf-8", errors="replace"), dialect if is_text else None)
     if kind == POSTGRES:

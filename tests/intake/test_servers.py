@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import socket
 import sqlite3
@@ -206,7 +207,7 @@ def is_running(pid: int) -> bool:
 @pytest.mark.slow
 def test_server_ends_and_what_it_had_goes_with_it(dumps: Path) -> None:
     with servers.load_dump(dumps / "ships.sql", is_text=True) as loaded:
-        folder = Path(loaded.url.partition("host=")[2])
+        folder = Path(re.findall("host=([^&]*)", loaded.url)[0])
         pid = int((folder / "data/postmaster.pid").read_text(encoding="utf-8").split()[0])
         assert is_running(pid)
     assert not is_running(pid)
