@@ -57,6 +57,7 @@ _OTHERS = (
     r"|(?:CREATE|ALTER|DROP)\s+DATABASE\b|GRANT\b|REVOKE\b|ALTER\s+DEFAULT\s+PRIVILEGES\b|SECURITY\s+LABEL\b"
     r"|COMMENT\s+ON\s+(?:DATABASE|EXTENSION|ROLE|LANGUAGE|EVENT\s+TRIGGER)\b"
     r"|SET\s+(?:SESSION\s+AUTHORIZATION|ROLE)\b|RESET\s+SESSION\s+AUTHORIZATION\b"
+    r"|UPDATE\s+pg_catalog\."
     r"|ALTER\s+[^;]*\sOWNER\s+TO\s+\S+\s*\Z"
 )
 _PASSED_OVER = re.compile(_OTHERS, _FLAGS)
@@ -239,7 +240,7 @@ class DumpLoader:
 
     def _make_database(self, name: str) -> None:
         """Make a database; its locale may not be here, so that it has the one of its server."""
-        if name in self._names:
+        if name in self._names or name in _TEMPLATES:
             return
         with self._connect(FIRST_DATABASE) as connection:
             sql = f"CREATE DATABASE {_quote(name)}"

@@ -14,8 +14,10 @@ from typing import BinaryIO, NamedTuple
 
 from answerkey.base.errors import InputError
 
-# Commands of psql that pg_dump writes. \restrict and \unrestrict only forbid others.
-_COMMAND = re.compile(rb"\s*\\(connect|c|restrict|unrestrict|\.)(?:\s+(.*?))?\s*;?\s*\Z", re.DOTALL)
+# Commands of psql that pg_dump writes. \encoding is a SET; \restrict only forbids others.
+_COMMAND = re.compile(
+    rb"\s*\\(connect|c|encoding|restrict|unrestrict|\.)(?:\s+(.*?))?\s*;?\s*\Z", re.DOTALL
+)
 _MAX_STATEMENT_BYTES = 1 << 30  # Postgres takes none above
 _CHUNK_BYTES = 1 << 20  # of rows, which may be as long as a statement
 
@@ -166,11 +168,14 @@ class DumpReader:
         return b"".join(parts)
 
     def _read_command(self) -> Statement | None:
-        """A \\connect; nothing for another line that a dump may have."""
+        """A \\connect or \\encoding; nothing for another line that a dump may have."""
         found = _COMMAND.match(self._line)
         if found is None:
             raise self._refuse()
         self._at = len(self._line)
+        if found[1] == b"encoding":
+            name = re.sub(rb"[^\w-]", b"", found[2] or b"")
+            return Statement(b"SET client_encoding = '" + name + b"'", self._number)
         if found[1] not in (b"connect", b"c"):
             return None
         words = found[2] or b""

@@ -79,15 +79,18 @@ def find_programs() -> dict[str, str] | None:
 
 
 @contextlib.contextmanager
-def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
+def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iterator[Loaded]:
     """A server that holds what pg_dump has written, as text or to be restored.
 
     Text is sorted by bytes there, as SQLite sorts it.
+
+    dump: what errors call it, if it was unpacked from another file.
 
     Raises:
         InputError: there is no server here, it does not start, the dump takes too long, does what
             no dump does, or has no table.
     """
+    dump = dump or content
     programs = find_programs()
     if programs is None:
         raise InputError(
@@ -106,14 +109,16 @@ def load_dump(dump: Path, *, is_text: bool) -> Iterator[Loaded]:
         if "user" in owner:
             shutil.chown(folder, owner["user"], owner["group"])
         with _Server(dump, folder, programs, owner, said) as server:
-            size_bytes = sum(each.stat().st_size for each in _list_files(dump))
+            size_bytes = sum(each.stat().st_size for each in _list_files(content))
             limit_s = _LOAD_SECONDS + size_bytes // 1_000_000
             with server.end_after(limit_s), contextlib.ExitStack() as stack:
                 loader = DumpLoader(dump, server.connect)
                 if is_text:
-                    file: BinaryIO = stack.enter_context(dump.open("rb"))
+                    file: BinaryIO = stack.enter_context(content.open("rb"))
                 else:
-                    file = stack.enter_context(_restore(dump, folder, programs, owner, size_bytes))
+                    file = stack.enter_context(
+                        _restore(content, folder, programs, owner, size_bytes)
+                    )
                 name = loader.load(file)
             url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
             url += "&options=-c%20statement_timeout%3D0"  # which the dump may have set for all

@@ -246,7 +246,7 @@ def _find_dialect(text: str, said: str | None) -> str | None:
 
 
 def _open_dump(name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool) -> Source:
-    loaded = stack.enter_context(load_dump(content, is_text=is_text))
+    loaded = stack.enter_context(load_dump(content, is_text=is_text, dump=path))
     engine = Postgres(loaded.url, notes=loaded.notes, is_dump=True)
     stack.callback(engine.close)
     return Source(name, str(path), "a dump of Postgres", POSTGRES, engine)

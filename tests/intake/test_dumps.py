@@ -60,6 +60,7 @@ def read(text: str, *, has_escapes: bool = False) -> list[str]:
         ),
         ("COPY t FROM stdin;\n1;\t\\N\n\\\\.\n\\.\n\\.\nSELECT 1", None),
         ('\ufeff\\restrict key\n\\connect "my db"\n\\unrestrict key\n', ["my db"]),
+        ("\\encoding LATIN1\nSELECT 1", ["SET client_encoding = 'LATIN1'", "SELECT 1"]),
         ("\\connect -reuse-previous=on \"dbname='my db'\"\n", ["my db"]),
     ],
 )
@@ -256,7 +257,7 @@ def test_no_server_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
         assert time.monotonic() < end
         time.sleep(0.1)
     os.killpg(command.pid, signal.SIGKILL)
-    command.wait()
+    command.wait(timeout=60)
     while list(place.iterdir()):
         assert time.monotonic() < end
         time.sleep(0.1)
