@@ -24,6 +24,9 @@ _SHOWN_TYPES = 12
 _TYPES = "`--types TABLE.COLUMN=TYPE` says otherwise"
 
 
+_REFUSED = re.compile(r"(.+): ([a-z].+)", re.DOTALL)
+
+
 @dataclass(slots=True)
 class MadeDatabase:
     """A database of the corpus.
@@ -178,6 +181,9 @@ def _tell_differing(differing: Sequence[tuple[GivenQuestion, Translated]]) -> li
         kind, colon, rest = str((gold.differs or {}).get("error", "")).partition(": ")
         if not kind:
             kind, colon, rest = "gives other rows", ": ", _say(gold)
+        refused = _REFUSED.fullmatch(rest) if kind == "cannot be translated" else None
+        if refused:
+            kind, rest = f"{kind}: {refused[2]}", refused[1]
         words = f"{question.text:.{_CHARACTERS}}{colon}{rest:.{_CHARACTERS}}"
         kinds.setdefault(kind, []).append(words)
     lines = [f"    {len(words)} {kind}, as {words[0]}" for kind, words in kinds.items()]
