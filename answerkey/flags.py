@@ -468,8 +468,8 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
         Flag(
             DIALECT_DIFFERS,
             Policy.EXCLUDE,
-            "Gold SQL was written for another engine, and in SQLite it fails, or gives other rows "
-            "than there.",
+            "Gold SQL was written for another engine, and in SQLite it fails, or may give other "
+            "rows than there.",
             example="Postgres gives 3 rows and SQLite 2: docs/your-database.md",
             doubts_gold=True,
         ),
