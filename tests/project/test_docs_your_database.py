@@ -88,7 +88,7 @@ def write_dump(folder: Path) -> str:
     (folder / "tables.sql").write_text(TABLES, encoding="utf-8")
     with servers.load_dump(folder / "tables.sql", is_text=True) as loaded:
         dump = [
-            Path(programs["psql"]).with_name("pg_dump"),
+            Path(programs["postgres"]).with_name("pg_dump"),
             "-f",
             folder / "harbour.sql",
             loaded.url,
