@@ -133,3 +133,19 @@ def test_its_command_evaluates_there_and_says_what_other_verbs_need(
         r"answerkey explain: it needs \w+: in a clone of Answerkey, pip install '.\[pipeline\]'\n"
     )
     assert re.fullmatch(words, refused.stderr), refused.stderr
+
+
+def test_script_beside_a_clone_finds_the_package(tmp_path: Path) -> None:
+    """Also where the clone has the name of the package, and is installed as it lies there."""
+    clone = make_checkout(tmp_path / "answerkey")
+    build = "from setuptools import build_meta; build_meta.build_editable('dist')"
+    run(sys.executable, "-c", build, folder=clone)
+    (wheel,) = (clone / "dist").glob("*.whl")
+    run(sys.executable, "-m", "venv", "--without-pip", "environment", folder=tmp_path)
+    python = str(tmp_path / "environment/bin/python")
+    install = ("install", "--quiet", "--no-index", "--no-deps", str(wheel))
+    run(sys.executable, "-m", "pip", "--python", python, *install, folder=tmp_path)
+    script = tmp_path / "script.py"
+    script.write_text("import answerkey.environments as e; print(e.__file__)", encoding="utf-8")
+    found = run(python, str(script), folder=tmp_path).strip()
+    assert Path(found) == clone / "answerkey/environments/__init__.py"
