@@ -3,7 +3,7 @@
 `environments/nemo_gym` is the folder that a checkout of NeMo Gym takes, with the configuration.
 
 Source: SimpleResourcesServer in nemo_gym/base_resources_server.py, and simple_agent, which posts
-the arguments of a tool to its name and keeps the cookies of a session (NeMo Gym 0.7).
+the arguments of a tool to its name and keeps the cookies of a session (NeMo Gym 0.4).
 """
 
 from __future__ import annotations

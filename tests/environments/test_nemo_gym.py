@@ -11,7 +11,7 @@ from answerkey.environments.questions import load_questions
 from answerkey.environments.tasks import make_line
 from tests.shared.question_world import LOOKS, QuestionWorld, score_fifty
 
-nemo_gym = pytest.importorskip("nemo_gym", reason="NeMo Gym needs Python 3.13")
+nemo_gym = pytest.importorskip("nemo_gym", reason="NeMo Gym needs Python 3.12")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # of its dependencies
 
 

@@ -152,3 +152,9 @@ def test_lock_of_the_pipeline_has_what_its_extras_need_at_the_same_versions() ->
     assert {name: version for name, version in versions.items() if name in known} == {
         name: known[name] for name in versions.keys() & known.keys()
     }
+
+
+@pytest.mark.parametrize("extra", APART)
+def test_what_an_extra_of_its_own_needs_is_in_its_lock(extra: str) -> None:
+    """That of inspect_ai lacked openai, by which its command asks any server of OpenAI's kind."""
+    assert read_versions(ROOT / f"examples/{APART[extra]}.lock").keys() >= EXTRAS[extra]
