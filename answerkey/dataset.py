@@ -148,6 +148,8 @@ class Question(NamedTuple):
         SQLite's virtual machine.
     accepted_rows: the segments of every right answer if rows tie and they are known
         (answerkey.order.row_order).
+    abs_tol: how far floats of right answers may be apart whatever their size, where what gold adds
+        cancels (answerkey.order.additions).
     other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
         corpus has no others.
     mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
@@ -182,6 +184,7 @@ class Question(NamedTuple):
     steps: int | None = None
     order_matters: bool | None = None
     accepted_rows: list[Any] | None = None
+    abs_tol: float | None = None
     other_answers: list[OtherAnswer] | None = None
     mutation_score: MutationScore | None = None
     pass_rate: PassRate | None = None
@@ -344,6 +347,7 @@ def _join(
         steps=outcome.get("steps"),
         order_matters=audit.get("order_matters"),
         accepted_rows=audit.get("accepted_rows"),
+        abs_tol=audit.get("abs_tol"),
         other_answers=outcome.get("other_answers"),
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
@@ -379,10 +383,11 @@ JOINED_FIELDS = Question._fields[: Question._fields.index("difficulty")]
 
 
 def make_joined_record(question: Question) -> Record:
-    """The line of a question in joined.jsonl; `now` is there if its corpus has a clock."""
+    """The line of a question in joined.jsonl; `now` and `abs_tol` are there if it has them."""
     record = {field: getattr(question, field) for field in JOINED_FIELDS}
-    if question.now is None:
-        del record["now"]
+    for field in ("now", "abs_tol"):
+        if record[field] is None:
+            del record[field]
     return record
 
 
@@ -540,9 +545,15 @@ def add_terms(question: Question, database_sha256: str, reward: Reward) -> Quest
         raise InputError(f"{question.question_id}: expected the steps of its gold SQL: {NEXT_STEP}")
     return question._replace(
         max_steps=min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
-        rule=question.source.get("grading_method") or reward.rule,
+        rule=question.source.get("grading_method") or _add_tolerance(reward.rule, question.abs_tol),
         database_sha256=database_sha256,
     )
+
+
+def _add_tolerance(rule: str, abs_tol: float | None) -> str:
+    """The rule of all questions with the tolerance of one, unless it has one of its own."""
+    has_own = "abs_tol" in rule or rule.startswith("spider2")
+    return rule if abs_tol is None or has_own else f"{rule},abs_tol={abs_tol}"
 
 
 def list_reward_terms(question: Question) -> Record:

@@ -73,13 +73,14 @@ class Repair(TypedDict):
 
 
 class Gold(NamedTuple):
-    """Gold, which alternatives are compared with: its rows, how far their order counts, and the
-    segments of every right answer if its LIMIT cuts through a tie."""
+    """Gold, which alternatives are compared with: its rows, how far their order counts, the
+    segments of every right answer if its LIMIT cuts through a tie, and the absolute tolerance."""
 
     sql: str
     rows: list[Row]
     order: Order
     accepted_rows: Sequence[Any] | None = None
+    abs_tol: float = 0.0
 
 
 def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | None:
@@ -87,14 +88,15 @@ def try_query(rule: str, sql: str, gold: Gold, real: Executions) -> Repair | Non
     rows = real.find_rows(sql, max_steps=MAX_STEPS)
     if rows is None:
         return None
-    if are_same(gold.rows, rows, ordered=gold.order, accepted_rows=gold.accepted_rows):
+    _, gold_rows, order, accepted_rows, abs_tol = gold
+    if are_same(gold_rows, rows, ordered=order, accepted_rows=accepted_rows, abs_tol=abs_tol):
         return {"rule": rule, "sql": sql, "answers": "same"}
-    gold_rows, repair_rows, difference = show_difference(gold.rows, rows, order=gold.order)
+    shown, repair_rows, difference = show_difference(gold_rows, rows, order=order, abs_tol=abs_tol)
     return {
         "rule": rule,
         "sql": sql,
         "answers": "other",
-        "gold_rows": gold_rows,
+        "gold_rows": shown,
         "repair_rows": repair_rows,
         "difference": difference,
     }

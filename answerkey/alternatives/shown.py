@@ -35,7 +35,7 @@ class Difference(TypedDict):
 
 
 def show_difference(
-    rows: list[Row], others: list[Row], *, order: Order = True
+    rows: list[Row], others: list[Row], *, order: Order = True, abs_tol: float = 0.0
 ) -> tuple[Rows, Rows, Difference]:
     """The first rows of each of two answers that the other lacks or has less often, each once, and
     how the answers differ.
@@ -54,7 +54,7 @@ def show_difference(
 
     Rows are the same as where answers are compared: 1 is not 1.0, and floats may be close.
     """
-    joined = join_close((value for row in (*rows, *others) for value in row), REL_TOL, 0.0)
+    joined = join_close((value for row in (*rows, *others) for value in row), REL_TOL, abs_tol)
     sides = [[code_row(row, joined) for row in side] for side in (rows, others)]
     gold, other = map(Counter, sides)
     lacking = (gold - other, other - gold)

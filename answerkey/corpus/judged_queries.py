@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from operator import attrgetter
 from typing import Any, NamedTuple, cast
@@ -29,6 +29,7 @@ from answerkey.base.records import (
 )
 from answerkey.corpus.loading import Correction
 from answerkey.corpus.records import SourceQuestion
+from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
 from answerkey.risk.verdicts import (
@@ -104,16 +105,19 @@ def _is_same(
         return False
     if are_same_rows(gold_rows, rows):
         return True
-    order_matters, accepted_rows = False, None
+    order_matters, accepted_rows, abs_tol = False, None, 0.0
     with contextlib.suppress(SqlglotError, RecursionError, TooComplexError):
         tree = parse_sql(gold_sql)
         inspection = Inspection(gold_sql, tree, schema, gold_rows, database, copy)
+        abs_tol = find_abs_tol(inspection)
+        inspection.bounds = replace(inspection.bounds, abs_tol=abs_tol)
         order_matters, accepted_rows = find_row_order(inspection)
     return are_same(
         gold_rows,
         rows,
         ordered=read_order(order_matters, accepted_rows),
         accepted_rows=accepted_rows if has_choice(accepted_rows) else None,
+        abs_tol=abs_tol,
     )
 
 

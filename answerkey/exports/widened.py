@@ -349,6 +349,7 @@ def _count_same(questions: Iterable[Question], path: Path) -> tuple[int, str | N
                 opened[question.now] = database
             order = read_order(bool(question.order_matters), question.accepted_rows)
             cut = question.accepted_rows if has_choice(question.accepted_rows) else None
+            abs_tol = question.abs_tol or 0.0
             right: list[tuple[str, Any, Order, Any]]
             right = [(question.gold_sql, question.gold_answer, order, cut)]
             right += [
@@ -360,7 +361,10 @@ def _count_same(questions: Iterable[Question], path: Path) -> tuple[int, str | N
                     rows = database.execute(sql, max_steps=question.max_steps)
                 except QueryError as error:
                     return count, f"{question.question_id} has no answer there: {error.detail}"
-                if not are_same(answer_rows(answer), rows, ordered=ordered, accepted_rows=accepted):
+                gold_rows = answer_rows(answer)
+                if not are_same(
+                    gold_rows, rows, ordered=ordered, accepted_rows=accepted, abs_tol=abs_tol
+                ):
                     return count, f"{question.question_id} has another answer there"
                 count += 1
     return count, None

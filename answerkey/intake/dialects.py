@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ from answerkey.intake.meanings import (
     read_kind,
 )
 from answerkey.intake.rewrites import rewrite_all
+from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import DifferenceKind, find_difference
@@ -364,12 +366,11 @@ class Comparer(ExitStack):
     def _compare(self, sql: str, here: list[Row], there: list[Row]) -> dict[str, Any] | None:
         there = read_answer(there, here)
         ours, theirs = ([tuple(map(_read_time, row)) for row in rows] for rows in (here, there))
-        difference = find_difference(theirs, shape_answer(ours), rule=_RULE, order_matters=False)
-        if difference is None:
-            order_matters, accepted_rows = self._read_order(sql, here)
-            if not order_matters or accepted_rows is not None:
-                return None
-            difference = find_difference(theirs, shape_answer(ours), rule=_RULE, order_matters=True)
+        is_sequence, abs_tol = self._read_terms(sql, here)
+        rule = replace(_RULE, abs_tol=abs_tol)
+        difference = find_difference(theirs, shape_answer(ours), rule=rule, order_matters=False)
+        if difference is None and is_sequence:
+            difference = find_difference(theirs, shape_answer(ours), rule=rule, order_matters=True)
         if difference is None:
             return None
         missing, unexpected = difference.missing, difference.unexpected
@@ -381,15 +382,18 @@ class Comparer(ExitStack):
             "here": _show(missing or ours),
         }
 
-    def _read_order(self, sql: str, rows: list[Row]) -> tuple[bool, Sequence[Any] | None]:
+    def _read_terms(self, sql: str, rows: list[Row]) -> tuple[bool, float]:
+        """Whether the sequence of the rows counts and none of them tie, and the absolute
+        tolerance."""
         try:
             tree = parse_sql(sql)
             inspection = Inspection(
                 sql, tree, self._schema, rows, self._database, self._copy, AnswerBounds()
             )
-            return find_row_order(inspection)
+            order_matters, accepted_rows = find_row_order(inspection)
+            return order_matters and accepted_rows is None, find_abs_tol(inspection)
         except (SqlglotError, RecursionError):
-            return False, None
+            return False, 0.0
 
 
 _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?: 00:00(?::00)?)?\Z")

@@ -9,7 +9,7 @@ import contextlib
 import re
 import sqlite3
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from answerkey.sql.query_tree import BINARY, list_collations
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import REL_TOL
+from answerkey.sqlite.answers import REL_TOL, Order, answers_match, shape_answer
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
@@ -137,12 +137,13 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class AnswerBounds:
-    """From where on an answer is remarkable: rows, bytes of its JSON; and the relative tolerance
-    between floats. The defaults are for those who ask only whether rows tie."""
+    """From where on an answer is remarkable: rows, bytes of its JSON; and the relative and absolute
+    tolerance between floats. The defaults are for those who ask only whether rows tie."""
 
     max_rows: int = 1000
     max_bytes: int = 65_536
     rel_tol: float = REL_TOL
+    abs_tol: float = 0.0
 
 
 @dataclass(slots=True)
@@ -170,9 +171,15 @@ class Inspection:
     def __post_init__(self) -> None:
         self.scopes = Scopes(self.tree, self.schema)
 
-    @property
-    def rel_tol(self) -> float:
-        return self.bounds.rel_tol
+    def matches(self, rows: Sequence[Any], others: Sequence[Any], *, ordered: Order) -> bool:
+        """Whether two lists of rows are the same answer, within the tolerance."""
+        return answers_match(
+            shape_answer(rows),
+            shape_answer(others),
+            ordered=ordered,
+            rel_tol=self.bounds.rel_tol,
+            abs_tol=self.bounds.abs_tol,
+        )
 
     @property
     def is_scalar(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_r
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, find_operand, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order, answers_match, shape_answer
+from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import QueryError, Row, Value
 
 
@@ -149,9 +149,9 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
     try:
         for descending in (False, True):
             rows = execute(descending)
-            if not _is_same_answer(inspection, inspection.rows, rows):
+            if not inspection.matches(inspection.rows, rows, ordered=False):
                 # Nothing can be concluded where the rewriting itself changes the answer.
-                is_sound = _is_same_answer(inspection, inspection.rows, execute(None))
+                is_sound = inspection.matches(inspection.rows, execute(None), ordered=False)
                 return rows if is_sound else None
     except QueryError:
         return None
@@ -236,7 +236,7 @@ def _is_same_on_copy(inspection: Inspection, segments: list[Choice]) -> bool:
         and len(others) == len(segments)
         and all(
             segment["take"] == other["take"]
-            and _is_same_answer(inspection, segment["rows"], other["rows"])
+            and inspection.matches(segment["rows"], other["rows"], ordered=False)
             for segment, other in zip(segments, others, strict=True)
         )
     )
@@ -246,11 +246,4 @@ def _holds_on_copy(inspection: Inspection, order: Order) -> bool:
     """Whether rows that do not tie come in one sequence on a copy of the database, too: sums of
     floats, whose last digits are open, may sort them otherwise."""
     on_copy = inspection.once(execute_on_copy)
-    return on_copy is None or _is_same_answer(inspection, inspection.rows, on_copy[1], order=order)
-
-
-def _is_same_answer(
-    inspection: Inspection, rows: list[Any], others: list[Any], *, order: Order = False
-) -> bool:
-    rel_tol = inspection.rel_tol
-    return answers_match(shape_answer(rows), shape_answer(others), ordered=order, rel_tol=rel_tol)
+    return on_copy is None or inspection.matches(inspection.rows, on_copy[1], ordered=order)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from sqlglot.errors import SqlglotError
 
@@ -15,6 +16,7 @@ from answerkey.alternatives.repairs import Gold, Repair, Tried, try_alternatives
 from answerkey.alternatives.trees import Change
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
+from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.order.row_order import Segment, find_row_order
 from answerkey.probes import (
@@ -76,12 +78,14 @@ class QueryAudit(NamedTuple):
     order_matters: whether the rows of the answer come in an order that a correct answer must keep,
         but for rows that tie.
     accepted_rows: the segments of every right answer, where rows tie and they are known; else None.
+    abs_tol: how far floats of right answers may be apart whatever their size.
     """
 
     inspection: Inspection | None
     findings: list[Finding]
     order_matters: bool = False
     accepted_rows: Sequence[Segment] | None = None
+    abs_tol: float = 0.0
 
 
 class AuditReport(TypedDict):
@@ -91,6 +95,7 @@ class AuditReport(TypedDict):
     order_matters, accepted_rows: as in QueryAudit.
     repairs: the queries that the question may ask for more likely, and what they answer.
     readings: the rule and the SQL of each reading of the question that has gold's answer.
+    abs_tol: as in QueryAudit; there if it is not 0.
     """
 
     flags: list[dict[str, Any]]
@@ -98,6 +103,7 @@ class AuditReport(TypedDict):
     accepted_rows: Sequence[Segment] | None
     repairs: list[Repair]
     readings: list[Change]
+    abs_tol: NotRequired[float]
 
 
 def audit_query(
@@ -119,8 +125,10 @@ def audit_query(
         bounds = AnswerBounds(thresholds.max_rows, thresholds.max_bytes, thresholds.rel_tol)
         inspection = Inspection(gold_sql, tree, schema, rows, database, copy, bounds)
         inspection.scopes.refuse_wide_selects()
+        abs_tol = find_abs_tol(inspection)
+        inspection.bounds = replace(bounds, abs_tol=abs_tol)
         findings = [finding for probe in PROBES for finding in probe(inspection)]
-        return QueryAudit(inspection, findings, *find_row_order(inspection))
+        return QueryAudit(inspection, findings, *find_row_order(inspection), abs_tol)
     except TooComplexError as error:
         return give_up(str(error))
     except RecursionError:
@@ -142,7 +150,7 @@ def report_question(audit: QueryAudit, question: Question, real: Executions) -> 
         read = partial(_read, inspection, question, real)
         accepted_rows = audit.accepted_rows if has_choice(audit.accepted_rows) else None
         order = read_order(audit.order_matters, audit.accepted_rows)
-        gold = Gold(inspection.sql, inspection.rows, order, accepted_rows)
+        gold = Gold(inspection.sql, inspection.rows, order, accepted_rows, audit.abs_tol)
         return _make_report(audit, try_alternatives(findings, read, gold, real))
     except RecursionError:
         return report_nothing(_TOO_DEEP)
@@ -162,13 +170,16 @@ def report_nothing(why: str) -> AuditReport:
 
 
 def _make_report(audit: QueryAudit, tried: Tried) -> AuditReport:
-    return {
+    report: AuditReport = {
         "flags": encode_findings(tried.findings),
         "order_matters": audit.order_matters,
         "accepted_rows": audit.accepted_rows,
         "repairs": tried.repairs,
         "readings": tried.readings,
     }
+    if audit.abs_tol:
+        report["abs_tol"] = audit.abs_tol
+    return report
 
 
 def give_up(why: str) -> QueryAudit:

@@ -30,7 +30,6 @@ from answerkey.sql.conditions import list_conditions
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql, write_with
 from answerkey.sql.scopes import DirectColumn, Source
-from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Column, fold_name, quote_name
 
@@ -250,7 +249,7 @@ def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
     if there is None:
         return []
     differs_in = "sequence"
-    if not _is_same(inspection, there, ordered=False):
+    if not inspection.matches(inspection.rows, there, ordered=False):
         differs_in, here, there = "rows", _subtract(here, there), _subtract(there, here)
     evidence = {"answer": show_rows(here), "other_answer": show_rows(there)}
     return [Finding("row_order_dependent", {"differs_in": differs_in} | evidence)]
@@ -284,13 +283,8 @@ def _find_other_answer(inspection: Inspection) -> list[Row] | None:
     if execution is None:
         return None
     _, rows = execution
-    is_same = _is_same(inspection, rows, ordered=is_order_certain(inspection))
+    is_same = inspection.matches(inspection.rows, rows, ordered=is_order_certain(inspection))
     return None if is_same else rows
-
-
-def _is_same(inspection: Inspection, rows: list[Row], *, ordered: bool) -> bool:
-    answer, other = shape_answer(inspection.rows), shape_answer(rows)
-    return answers_match(answer, other, ordered=ordered, rel_tol=inspection.rel_tol)
 
 
 def find_limit_without_order(inspection: Inspection) -> list[Finding]:

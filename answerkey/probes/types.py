@@ -17,7 +17,6 @@ from answerkey.probes.literals import list_compared_literals
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.conditions import PATTERNS, RANGES, read_text
 from answerkey.sql.query_tree import copy_nodes, copy_with, show_sql, to_sql, unwrap
-from answerkey.sqlite.answers import answers_match, shape_answer
 from answerkey.sqlite.guard import Value
 from answerkey.sqlite.schema import Column, Table, affinity, quote_name
 
@@ -293,11 +292,10 @@ def _compare_answers(inspection: Inspection, sql: str) -> dict[str, Any]:
     if rows is None:
         return {}
     is_ordered = unwrap(inspection.tree).args.get("order") is not None
-    answer, other = (
-        shape_answer([tuple(map(_read_number, row)) for row in side])
-        for side in (inspection.rows, rows)
+    read, others = (
+        [tuple(map(_read_number, row)) for row in side] for side in (inspection.rows, rows)
     )
-    if answers_match(answer, other, ordered=is_ordered, rel_tol=inspection.rel_tol):
+    if inspection.matches(read, others, ordered=is_ordered):
         return {}
     return {"answer": show_rows(inspection.rows), "answer_by_number": show_rows(rows)}
 

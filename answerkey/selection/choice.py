@@ -425,6 +425,7 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
         "max_steps": question.max_steps,
         "rule": question.rule,
         "accepted_rows": accepted_rows,
+        **({"abs_tol": question.abs_tol} if question.abs_tol else {}),
         **({"other_answers": question.other_answers} if question.other_answers else {}),
         "hardness": question.hardness,
         "features": question.features,

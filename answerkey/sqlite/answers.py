@@ -159,7 +159,14 @@ def write_order(order: Order) -> OrderFields:
     }
 
 
-def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float = REL_TOL) -> bool:
+def answers_match(
+    expected: Any,
+    actual: Any,
+    *,
+    ordered: Order,
+    rel_tol: float = REL_TOL,
+    abs_tol: float = 0.0,
+) -> bool:
     """Whether two answers are the same: as multisets of rows, or in their `Order`.
 
     >>> answers_match(["b", "a"], ["a", "b"], ordered=False)
@@ -173,17 +180,18 @@ def answers_match(expected: Any, actual: Any, *, ordered: Order, rel_tol: float 
     >>> answers_match(0.1 + 0.2, 0.3, ordered=False)
     True
 
-    Integers, strings and NULL are compared exactly, floats within a relative tolerance, and a value
-    never equals one of another type. What rounding leaves of 0 is 0 (`drop_residue`). Rows whose
-    floats are close are paired in sorted order.
+    Integers, strings and NULL are compared exactly, floats within a relative tolerance or an
+    absolute one, and a value never equals one of another type. What rounding leaves of 0 is 0
+    (`drop_residue`). Rows whose floats are close are paired in sorted order.
     """
-    return match_rows(answer_rows(expected), answer_rows(actual), ordered=ordered, rel_tol=rel_tol)
+    rows, others = answer_rows(expected), answer_rows(actual)
+    return match_rows(rows, others, ordered=ordered, rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 def match_rows(
     left: list[Row], right: list[Row], *, ordered: Order, rel_tol: float, abs_tol: float = 0.0
 ) -> bool:
-    """`answers_match` for rows; floats may differ by an absolute tolerance, too.
+    """`answers_match` for rows.
 
     >>> match_rows([("a", 1.0)], [("a", 1.004)], ordered=False, rel_tol=0.0, abs_tol=0.01)
     True

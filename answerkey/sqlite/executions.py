@@ -70,6 +70,7 @@ class Executions:
         *,
         ordered: Order,
         accepted_rows: Sequence[Any] | None = None,
+        abs_tol: float = 0.0,
         max_steps: int | None = None,
     ) -> bool:
         """Whether a query gives another answer than these rows; not if it takes too much to say."""
@@ -77,7 +78,9 @@ class Executions:
             others = self.database.execute(sql, max_steps=max_steps)
         except QueryError as error:
             return error.reason not in _BOUNDS
-        return not are_same(rows, others, ordered=ordered, accepted_rows=accepted_rows)
+        return not are_same(
+            rows, others, ordered=ordered, accepted_rows=accepted_rows, abs_tol=abs_tol
+        )
 
 
 def are_same(
@@ -86,19 +89,23 @@ def are_same(
     *,
     ordered: Order,
     accepted_rows: Sequence[Any] | None = None,
+    abs_tol: float = 0.0,
 ) -> bool:
     """Whether two lists of rows are the same answer; None, where a query failed, is none.
 
     accepted_rows: the segments of every right answer, if LIMIT cuts through a tie of the left one.
+    abs_tol: how far floats may be apart whatever their size.
     """
     if left is None or right is None:
         return False
     if accepted_rows is not None:
-        return is_choice(right, left, accepted_rows)
-    return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL)
+        return is_choice(right, left, accepted_rows, abs_tol=abs_tol)
+    return match_rows(left, right, ordered=ordered, rel_tol=REL_TOL, abs_tol=abs_tol)
 
 
-def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any]) -> bool:
+def is_choice(
+    rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any], *, abs_tol: float = 0.0
+) -> bool:
     """Whether rows are a right answer if LIMIT cuts through a tie: so many of each segment.
 
     >>> segments = [1, {"rows": [["b"], ["c"]], "take": 1}]
@@ -114,7 +121,7 @@ def is_choice(rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any
         accepted_rows, pairwise(accumulate(takes, initial=0)), strict=True
     ):
         wanted = gold_rows[start:end] if isinstance(segment, int) else map(tuple, segment["rows"])
-        groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=0.0)
+        groups = group_rows([*wanted], rows[start:end], rel_tol=REL_TOL, abs_tol=abs_tol)
         if any(len(given) > len(known) for known, given in groups.values()):
             return False
     return True

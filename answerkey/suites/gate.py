@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from answerkey.alternatives.trees import Change
-from answerkey.order.inspection import Inspection
+from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sql.query_tree import unwrap
 from answerkey.sqlite.answers import Order
@@ -39,18 +39,23 @@ def find_stable_order(query: Query, storages: list[Executions], schema: Schema) 
         return NoSuite.SAYS_NOTHING
     answers = [other.find_rows(query.sql) for other in others]
     has_limit = query.tree.find(exp.Limit) is not None
-    if not all(are_same(rows, answer, ordered=False) for answer in answers):
+    if not all(are_same(rows, answer, ordered=False, abs_tol=query.abs_tol) for answer in answers):
         return NoSuite.TIES if has_limit else NoSuite.STORED_ORDER
     order: Order = unwrap(query.tree).args.get("order") is not None
     if (rows and has_limit) or (order and len(rows) > 1):
         try:
-            inspection = Inspection(query.sql, query.tree, schema, rows, first.database)
+            bounds = AnswerBounds(abs_tol=query.abs_tol)
+            inspection = Inspection(
+                query.sql, query.tree, schema, rows, first.database, bounds=bounds
+            )
             if has_limit and list_cuts(inspection):
                 return NoSuite.TIES
             order = order and read_row_order(inspection)
         except (QueryError, RecursionError):
             return NoSuite.FAILS
-    is_stable = all(are_same(rows, answer, ordered=order) for answer in answers)
+    is_stable = all(
+        are_same(rows, answer, ordered=order, abs_tol=query.abs_tol) for answer in answers
+    )
     return order if is_stable else NoSuite.STORED_ORDER
 
 
@@ -60,7 +65,7 @@ def find_other_reading(
     """The first reading that gives another answer than gold."""
     rows = variant.find_rows(query.sql)
     for reading in readings:
-        if not are_same(rows, variant.find_rows(reading.sql), ordered=order):
+        if not are_same(rows, variant.find_rows(reading.sql), ordered=order, abs_tol=query.abs_tol):
             return reading
     return None
 
@@ -72,7 +77,9 @@ def find_majority(
     answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
 
     def count(rows: list[Row] | None) -> int:
-        return sum(are_same(rows, answer, ordered=order) for answer in answers)
+        return sum(
+            are_same(rows, answer, ordered=order, abs_tol=query.abs_tol) for answer in answers
+        )
 
     votes = [count(rows) for rows in answers]
     most = max(votes, default=0)

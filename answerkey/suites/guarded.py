@@ -18,8 +18,10 @@ from answerkey.suites.questions import BY_HEART, Query, Trial, is_told
 def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
     rows = variant.read_rows(query.sql)
     if neighbor.name == BY_HEART:
-        return not is_void(rows) and not are_same(rows, query.rows, ordered=order)
-    return variant.tells_apart(rows, neighbor.sql, ordered=order)
+        return not is_void(rows) and not are_same(
+            rows, query.rows, ordered=order, abs_tol=query.abs_tol
+        )
+    return variant.tells_apart(rows, neighbor.sql, ordered=order, abs_tol=query.abs_tol)
 
 
 def find_guarded(
@@ -45,7 +47,9 @@ def _list_guarded(
     trial: Trial, suite: list[int], variants: Mapping[int, Executions], real: Executions
 ) -> Iterator[int]:
     answers = [variants[number].read_rows(trial.query.sql) for number in suite]
-    if all(are_same(answers[0], other, ordered=False) for other in answers):
+    if all(
+        are_same(answers[0], other, ordered=False, abs_tol=trial.query.abs_tol) for other in answers
+    ):
         trial.add_guess(answers[0])
     for neighbor_index in (trial.list_killed() | trial.list_weak()) - trial.guarded:
         is_alive = not any(
@@ -59,7 +63,9 @@ def tells_guarded(trial: Trial, neighbor_index: int, number: int, variant: Execu
     query = trial.query
     guess = neighbor_index - len(query.alive) - len(query.killed) - len(query.weak)
     if guess >= 0:
-        return not are_same(variant.find_rows(query.sql), trial.guesses[guess], ordered=False)
+        return not are_same(
+            variant.find_rows(query.sql), trial.guesses[guess], ordered=False, abs_tol=query.abs_tol
+        )
     if (number, neighbor_index) not in query.fates:
         neighbor = [*query.killed, *query.weak][neighbor_index - len(query.alive)]
         query.fates[number, neighbor_index] = tells_apart(

@@ -25,10 +25,17 @@ class LatentAmbiguity(TypedDict):
 
 
 def show_latent(
-    reading: Change, rows: list[Row], others: list[Row] | None, *, order: Order
+    reading: Change,
+    rows: list[Row],
+    others: list[Row] | None,
+    *,
+    order: Order,
+    abs_tol: float = 0.0,
 ) -> LatentAmbiguity:
     """Describe a reading whose rows on a variant are not those of gold."""
-    gold_rows, reading_rows, difference = show_difference(rows, others or [], order=order)
+    gold_rows, reading_rows, difference = show_difference(
+        rows, others or [], order=order, abs_tol=abs_tol
+    )
     return {
         "reading": reading.name,
         "sql": reading.sql,

@@ -349,7 +349,9 @@ class _Pool:
             )
             if other is not None:
                 rows, others = variant.read_rows(query.sql), variant.find_rows(other.sql)
-                trial.latent = trial.latent or show_latent(other, rows, others, order=order)
+                trial.latent = trial.latent or show_latent(
+                    other, rows, others, order=order, abs_tol=query.abs_tol
+                )
                 trial.refused.add(NoSuite.OTHER_READING)
                 continue
             if id(query) not in kills:

@@ -46,6 +46,7 @@ class SuiteQuestion(NamedTuple):
     other_sql: queries that are right, too.
     readings: those of the question that have gold's answer on the real database.
     model_queries: what models answered, a query of each.
+    abs_tol: how far floats of right answers may be apart whatever their size.
     """
 
     question_id: str
@@ -56,6 +57,7 @@ class SuiteQuestion(NamedTuple):
     other_sql: tuple[str, ...] = ()
     model_queries: tuple[str, ...] = ()
     readings: tuple[Change, ...] = ()
+    abs_tol: float = 0.0
 
 
 def make_question(
@@ -72,6 +74,7 @@ def make_question(
         tuple(record.get("other_sql", ())),
         tuple(model_queries),
         tuple(Change(*reading) for reading in audit["readings"]),
+        audit.get("abs_tol", 0.0),
     )
 
 
@@ -109,6 +112,7 @@ class Query:
 
     rows, order, accepted_rows: its answer on the real database, how far the order of its rows
         counts, and the segments of every right answer if LIMIT cuts through a tie.
+    abs_tol: how far floats of right answers may be apart whatever their size, on any database.
     orders: how far it counts on each variant on which the answer counts, by its number.
     refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
@@ -124,6 +128,7 @@ class Query:
     rows: list[Row]
     order: Order
     accepted_rows: Sequence[Any] | None = None
+    abs_tol: float = 0.0
     orders: dict[int, Order] = field(default_factory=dict)
     refused: set[NoSuite] = field(default_factory=set)
     killed: list[Change] = field(default_factory=list)
@@ -249,7 +254,7 @@ def read_questions(
         sql = question.gold_sql
         if sql not in queries:
             tree, accepted = parse_sql(sql), question.accepted_rows
-            queries[sql] = Query(sql, tree, rows, question.order, accepted)
+            queries[sql] = Query(sql, tree, rows, question.order, accepted, question.abs_tol)
             _sort_neighbors(queries[sql], real, schema, max_neighbors)
         query = queries[sql]
         is_right = partial(_gives, real, query)
@@ -262,7 +267,13 @@ def read_questions(
 
 def _gives(real: Executions, query: Query, sql: str, max_steps: int) -> bool:
     rows = real.find_rows(sql, max_steps=max_steps)
-    return are_same(query.rows, rows, ordered=query.order, accepted_rows=query.accepted_rows)
+    return are_same(
+        query.rows,
+        rows,
+        ordered=query.order,
+        accepted_rows=query.accepted_rows,
+        abs_tol=query.abs_tol,
+    )
 
 
 def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbors: int) -> None:
@@ -293,6 +304,7 @@ def _tells(real: Executions, query: Query, neighbor: Change) -> bool:
         neighbor.sql,
         ordered=query.order,
         accepted_rows=query.accepted_rows,
+        abs_tol=query.abs_tol,
         max_steps=_MAX_STEPS,
     )
 

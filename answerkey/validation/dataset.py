@@ -55,12 +55,14 @@ class Facts(NamedTuple):
 
     answer: what it returns; None: a single NULL.
     order_matters: how far the order of the rows of the answer belongs to it.
+    abs_tol: how far floats of right answers may be apart whatever their size.
     """
 
     answer: Any
     order_matters: Order
     tables_involved: list[str]
     hardness: str
+    abs_tol: float = 0.0
 
 
 def validate_dataset(
@@ -129,7 +131,7 @@ def validate_dataset(
                     continue
                 if (record := audit.get(question_id)) is not None:
                     order = read_order(record["order_matters"], record["accepted_rows"])
-                    facts = facts._replace(order_matters=order)
+                    facts = facts._replace(order_matters=order, abs_tol=_read_abs_tol(record))
                 mistakes = _check_facts(question, facts, difficulty)
                 errors += [f"{question_id}: {error}" for error in mistakes]
     return errors
@@ -141,13 +143,19 @@ def _find_clock(audit: Mapping[str, Record], questions: Iterable[Record]) -> str
     return next((record["now"] for record in records if record.get("now")), None)
 
 
+def _read_abs_tol(record: Record) -> float:
+    """The absolute tolerance of a question, of which the sidecar says nothing if it is 0."""
+    abs_tol: float = record.get("abs_tol", 0.0)
+    return abs_tol
+
+
 def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[str]:
     stored, answer = question["gold_answer"], facts.answer
     # One row of one column matches the same value in a list, so shapes are compared as well.
     is_same = (
         answer is not None
         and classify_answer_type(answer) == question["answer_type"]
-        and answers_match(stored, answer, ordered=facts.order_matters)
+        and answers_match(stored, answer, ordered=facts.order_matters, abs_tol=facts.abs_tol)
     )
     if not is_same:
         yield (
@@ -302,7 +310,8 @@ def check_answers(
                 except QueryError as error:
                     yield f"{question_id}: {path}: {error}"
                     continue
-                if not answers_match(claimed, answer, ordered=order):
+                abs_tol = _read_abs_tol(audit.get(question_id, {}))
+                if not answers_match(claimed, answer, ordered=order, abs_tol=abs_tol):
                     yield (
                         f"{question_id}: {path}: expected {shorten(answer)}, as {shorten(sql)}"
                         f" returns, found {shorten(claimed)}"

@@ -11,7 +11,6 @@ import pytest
 
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.probes.audit import PROBES
-from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import read_schema
@@ -69,7 +68,7 @@ def _read_inspections() -> Iterator[tuple[int, Inspection]]:
                     continue
                 yield (
                     number,
-                    Inspection(sql, parse_sql(sql), schema, rows, database, copy, Thresholds()),
+                    Inspection(sql, parse_sql(sql), schema, rows, database, copy),
                 )
 
 

@@ -9,8 +9,7 @@ from sqlglot import parse_one
 
 from answerkey.base.records import Finding
 from answerkey.english.question import Question
-from answerkey.order.inspection import Inspection, ReorderedCopy
-from answerkey.sections.audit_gold_answers import Thresholds
+from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
 from answerkey.sqlite.guard import GuardedDatabase, Row
 from answerkey.sqlite.schema import Schema, read_schema
 
@@ -43,7 +42,7 @@ class ProbeWorld:
     def inspect(self, sql: str, **thresholds) -> Inspection:
         rows = self.database.execute(sql)  # a case that SQLite refuses proves nothing
         tree = parse_one(sql, read="sqlite")
-        terms = Thresholds(**thresholds)
+        terms = AnswerBounds(**thresholds)
         return Inspection(sql, tree, self.schema, rows, self.database, self.copy, terms)
 
     def find_all(self, probe, sql: str, **thresholds) -> list[Finding]:

@@ -1,0 +1,274 @@
+"""Additions: how far answers of right queries may be apart because they add in another order.
+
+`SELECT sum(debit) - sum(credit) FROM entry` over millions gives 1.2e-10 where `sum(debit - credit)`
+gives 0.0: both are 0. No relative tolerance helps, and an absolute one must be small beside what
+was added. So the query is executed again with each of its additions off by what rounding may do to
+it, and how far the answer moves is the tolerance. What follows an addition scales it: of bytes that
+are added and told in terabytes the tolerance is one of terabytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from answerkey.order.inspection import Inspection
+from answerkey.sql.query_tree import copy_nodes, to_sql
+from answerkey.sqlite.answers import REL_TOL
+from answerkey.sqlite.guard import QueryError, Row
+
+# What rounding may do, as parts of all that was added, each without its sign. A sum of n rows is
+# off by some sqrt(n) * 2 ** -54, and so may be a + b that is summed, since others sum a and b. Else
+# a + b is off by 2 ** -53. There is room for other databases.
+_OF_ROWS, _OF_VALUES = 2.0**-46, 2.0**-49
+# An answer that moves by a larger part of itself has lost bits: what was added cancels.
+_CANCELS = 2.0**-44
+# The answer moves about twice as far if all is off by twice as much. If it does not, it jumps, as
+# where a subquery compares, and the move says nothing; a square root near 0 moves by sqrt(2).
+_MOVES_TWICE = (1.2, 3.0)
+
+_ADDS = exp.Add | exp.Sub
+_SUMS = exp.Sum | exp.Avg | exp.From | exp.Join | exp.CTE  # or who selects from a query may sum
+# Where the value of a node goes into that of its parent, or into a row of it, in proportion: the
+# places in the parent, all if there are none. ROUND is not here, since it takes residues away.
+_PASSES: dict[type[exp.Expr], frozenset[str]] = {
+    kind: frozenset(places)
+    for kind, *places in (
+        (exp.Paren,),
+        (exp.Alias,),
+        (exp.Add,),
+        (exp.Sub,),
+        (exp.Mul,),
+        (exp.Div,),
+        (exp.Neg,),
+        (exp.Abs,),
+        (exp.Cast, "this"),
+        (exp.Sqrt,),
+        (exp.Coalesce,),
+        (exp.Max,),
+        (exp.Min,),
+        (exp.Sum,),
+        (exp.Avg,),
+        (exp.Filter, "this"),
+        (exp.Window, "this"),
+        (exp.Case, "ifs", "default"),
+        (exp.If, "true", "false"),
+        (exp.Select, "expressions", "from_", "joins", "with_"),
+        (exp.Union, "this", "expression", "with_"),
+        (exp.Subquery, "this", "with_"),
+        (exp.CTE, "this"),
+        (exp.With,),
+        (exp.From,),
+        (exp.Join, "this"),
+    )
+}
+
+
+def find_abs_tol(inspection: Inspection) -> float:
+    """How far floats of right answers may be apart whatever their size, to one digit; 0.0 for a
+    query that adds nothing, or whole numbers alone, or where nothing that it adds cancels.
+
+    It is one for all columns, and stays small beside the values of those that need none. A query
+    that cannot be measured, since it takes too much or its rows depend on a last bit, has none.
+    """
+    if float not in {type(value) for row in inspection.rows for value in row}:
+        return 0.0
+    additions = list(_list_additions(inspection.tree))
+    if not additions:
+        return 0.0
+    columns = _read_floats(inspection.rows)
+    moves = _measure(inspection, additions, columns, 1)
+    cancelling = [number for number, move in enumerate(moves) if move.cancels]
+    if not cancelling:
+        return 0.0
+    doubled = _measure(inspection, additions, columns, 2)
+    least, most = _MOVES_TWICE
+    found = [
+        moves[number].size
+        for number in cancelling
+        if doubled and least <= doubled[number].size / moves[number].size <= most
+    ]
+    others = [
+        abs(value)
+        for number, column in enumerate(columns)
+        for value in column
+        if number not in cancelling and value
+    ]
+    bound = REL_TOL * min(others, default=float("inf"))
+    return float(f"{min(max(found, default=0.0), bound):.0e}")
+
+
+class _Addition(NamedTuple):
+    """A chain of + and -, or an aggregate that adds, with its argument.
+
+    part: how much rounding may do to it, of all that it adds. The sign is that with which it goes
+        into the answer, so that what two of them are off by does not cancel.
+    """
+
+    node: exp.Expr
+    argument: exp.Expr | None
+    part: float
+
+
+def _list_additions(tree: exp.Expr) -> Iterator[_Addition]:
+    """Those that go into what is selected, the outer ones first."""
+    for node in tree.walk():
+        argument = _read_argument(node)
+        is_chain = isinstance(node, _ADDS) and not isinstance(_skip_parens(node), _ADDS)
+        if (is_chain or argument is not None) and (way := _find_way(node)):
+            sign, is_summed = way
+            part = _OF_ROWS if is_summed or argument is not None else _OF_VALUES
+            yield _Addition(node, argument, sign * part)
+
+
+def _skip_parens(node: exp.Expr) -> exp.Expr | None:
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return parent
+
+
+def _read_argument(call: exp.Expr) -> exp.Expr | None:
+    """What an aggregate adds, with what DISTINCT leaves out; None if it is no such aggregate."""
+    argument: exp.Expr | None = None
+    if isinstance(call, exp.Sum | exp.Avg):
+        argument = call.this
+    elif _is_total(call) and call.expressions:
+        argument = call.expressions[0]
+    return argument.expressions[0] if isinstance(argument, exp.Distinct) else argument
+
+
+def _is_total(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "total"
+
+
+def _find_way(node: exp.Expr) -> tuple[int, bool] | None:
+    """The sign with which a node goes into the answer, and whether it may be summed on its way;
+    None if it does not go there in proportion."""
+    sign, is_summed = 1, False
+    while (parent := node.parent) is not None:
+        places = frozenset[str]() if _is_total(parent) else _PASSES.get(type(parent))
+        if places is None or (places and node.arg_key not in places):
+            return None
+        is_right = isinstance(parent, exp.Sub | exp.Div) and node.arg_key == "expression"
+        if is_right or isinstance(parent, exp.Neg):
+            sign = -sign
+        is_summed |= isinstance(parent, _SUMS) or _is_total(parent)
+        node = parent
+    return sign, is_summed
+
+
+class _Move(NamedTuple):
+    """How far the floats of a column move, and whether one of them has lost bits."""
+
+    size: float
+    cancels: bool
+
+
+def _measure(
+    inspection: Inspection, additions: list[_Addition], columns: list[list[float]], scale: int
+) -> list[_Move]:
+    """How far each column moves; [] if the query fails, or has other rows."""
+    try:
+        rows = inspection.database.execute(_shift(inspection.tree, additions, scale))
+    except QueryError:
+        return []
+    moved = _read_floats(rows)
+    if list(map(len, columns)) != list(map(len, moved)):
+        return []
+    moves = []
+    for column, other in zip(columns, moved, strict=True):
+        pairs = [(abs(b - a), abs(a)) for a, b in zip(column, other, strict=True)]
+        size = max((distance for distance, _ in pairs), default=0.0)
+        moves.append(_Move(size, any(distance > _CANCELS * value for distance, value in pairs)))
+    return moves
+
+
+def _read_floats(rows: list[Row]) -> list[list[float]]:
+    """The floats of each column, sorted: rows that nearly tie may come in another order."""
+    return [
+        sorted(value for value in column if type(value) is float)
+        for column in zip(*rows, strict=True)
+    ]
+
+
+def _shift(tree: exp.Expr, additions: list[_Addition], scale: int) -> str:
+    """The query with each addition off by what rounding may do to it, times a scale."""
+    twins = copy_nodes(tree)
+    for addition in reversed(additions):  # the inner ones first
+        call = _with_over(addition.node)
+        error = _write_error(addition, call, scale)
+        twin, place = twins[id(call)], exp.Paren()
+        twin.replace(place)
+        place.set("this", exp.Add(this=exp.Paren(this=twin), expression=error))
+    return to_sql(twins[id(tree)])
+
+
+def _with_over(node: exp.Expr) -> exp.Expr:
+    """A call with the FILTER and the OVER that follow it."""
+    while isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
+        node = node.parent
+    return node
+
+
+def _write_error(addition: _Addition, call: exp.Expr, scale: int) -> exp.Expr:
+    """What an addition is off by: a part of all that it adds; 0 if that is whole, which keeps the
+    type of a whole sum."""
+    node, argument, part = addition
+    added: exp.Expr
+    if argument is None:
+        sizes: list[exp.Expr] = list(map(_write_size, _list_operands(node)))
+        is_exact: exp.Expr = exp.and_(*map(_is_whole, sizes))
+        added = reduce(_add, sizes)
+    else:
+        size = _write_size(argument)
+        is_exact = _replace_call(call, node, exp.Min(this=exp.Paren(this=_is_whole(size))))
+        is_average = isinstance(node, exp.Avg)
+        total = (
+            exp.Avg(this=size) if is_average else exp.Anonymous(this="total", expressions=[size])
+        )
+        added = _replace_call(call, node, total)
+    factor = exp.Literal.number(repr(abs(part * scale)))
+    error = exp.Mul(
+        this=exp.Paren(this=added),
+        expression=exp.Paren(this=exp.Neg(this=factor)) if part < 0 else factor,
+    )
+    branch = exp.If(this=is_exact, true=exp.Literal.number(0))
+    return exp.Case(ifs=[branch], default=error)
+
+
+def _add(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return exp.Add(this=left, expression=right)
+
+
+def _list_operands(node: exp.Expr) -> list[exp.Expr]:
+    inner = node.unnest()
+    if not isinstance(inner, _ADDS):
+        return [inner]
+    return _list_operands(inner.this) + _list_operands(inner.expression)
+
+
+def _write_size(node: exp.Expr) -> exp.Expr:
+    return exp.Abs(this=exp.Paren(this=node.copy()))
+
+
+def _is_whole(size: exp.Expr) -> exp.Expr:
+    cut = exp.Cast(this=size.copy(), to=exp.DataType.build("int"))
+    return exp.EQ(this=cut, expression=size.copy())
+
+
+def _replace_call(call: exp.Expr, node: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """Another aggregate of the same rows; OVER takes in all of a partition, since a sum that moves
+    along keeps what rounding did to rows that it has left."""
+    if call is node:
+        return other
+    twins = copy_nodes(call)
+    twins[id(node)].replace(other)
+    whole = twins[id(call)]
+    if isinstance(whole, exp.Window):
+        whole.set("order", None)
+        whole.set("spec", None)
+    return whole
