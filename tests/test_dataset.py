@@ -14,12 +14,15 @@ from answerkey.dataset import (
     FIELDS,
     JOINED,
     Question,
+    add_terms,
     decode_columns,
     list_reward_terms,
     read_classified,
     read_joined,
     read_product,
 )
+from answerkey.scoring.rules import read_rule
+from answerkey.sections.score_rollouts import Reward
 from tests.shared.joined_questions import make_joined, write_joined
 
 IDS = ["a_train_000", "a_train_001", "b_eval_000"]
@@ -146,3 +149,22 @@ def test_columns_of_an_export_hold_what_a_reward_must_know(product):
     decoded = decode_columns(columns)
     assert (decoded["accepted_rows"], decoded["test_suite"]) == ([1], [database])
     assert list_reward_terms(question._replace(test_suite=[]))["test_suite"] is None
+
+
+@pytest.mark.parametrize(
+    ("rule", "own", "abs_tol", "expected"),
+    [
+        ("strict", None, None, "strict"),
+        ("strict", None, 2e-8, "strict,abs_tol=2e-08"),
+        ("bird,rel_tol=0.01", None, 0.5, "bird,rel_tol=0.01,abs_tol=0.5"),
+        ("strict,abs_tol=0", None, 2e-8, "strict,abs_tol=0"),
+        ("spider2", None, 2e-8, "spider2"),
+        ("strict", "set", 2e-8, "set"),
+    ],
+)
+def test_rule_of_all_questions_has_the_tolerance_of_each(rule, own, abs_tol, expected):
+    source = {"corpus": "x", **({"grading_method": own} if own else {})}
+    question = make_joined(IDS[0], source=source, steps=1, abs_tol=abs_tol)
+    named = add_terms(question, "0" * 64, Reward(rule=rule)).rule
+    assert named == expected
+    read_rule(named)

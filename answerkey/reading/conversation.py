@@ -207,6 +207,7 @@ def _check_judgement(judgement: Judgement, question: Question, pool: RewardPool)
             database_name=name,
             order_matters=bool(question.order_matters),
             accepted_rows=question.accepted_rows,
+            rule=f"strict,abs_tol={question.abs_tol or 0.0}",
             now=now,
         )
         answers = SAME if reward else OTHER

@@ -3,6 +3,7 @@
 import importlib
 import json
 import pkgutil
+import random
 from unittest.mock import Mock
 
 import pytest
@@ -210,3 +211,19 @@ def test_what_the_corpus_says_of_a_column_names_it(tmp_path):
     }
     path.write_text(json.dumps(texts), encoding="utf-8")
     assert read_meanings(path) == {"a11": "average salary month", "id": ""}
+
+
+def test_report_has_the_tolerance_of_what_cancels_and_no_flag_for_it(tmp_path):
+    """The copy adds the rows in the reverse order, and gives other last bits."""
+    numbers = random.Random(3)
+    values = [numbers.randrange(10**9) / 100 for _ in range(300)]
+    rows = ", ".join(map(str, zip(values, numbers.sample(values, 300), strict=True)))
+    with ProbeWorld(tmp_path, f"CREATE TABLE t (a, b); INSERT INTO t VALUES {rows}") as world:
+        gold_sql = "SELECT sum(a) - sum(b) FROM t"
+        ((answer,),) = world.database.execute(gold_sql)
+        ((other,),) = world.database.execute("SELECT sum(a - b) FROM t")
+        assert abs(answer - other) > 1e-9
+        report = audit(world, gold_sql, answer)
+        assert 1e-9 < report["abs_tol"] < 0.001
+        assert report["flags"] == []
+        assert "abs_tol" not in audit(world, "SELECT sum(a) FROM t", sum(values))

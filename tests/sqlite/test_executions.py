@@ -37,3 +37,20 @@ def test_query_that_fails_or_passes_its_last_bound_stays_failed(tmp_path: Path) 
         for sql in ("SELECT b FROM t", _COUNT.format(3000, "count(*)")):
             assert executions.find_rows(sql, max_steps=1000) is None
             assert executions.find_rows(sql) is None
+
+
+def test_answers_are_apart_by_more_than_the_tolerance(tmp_path: Path) -> None:
+    rows = [("a", 1.2e-10), ("b", 7.5)]
+    near, far = "VALUES ('b', 7.5), ('a', 0.0)", "VALUES ('b', 7.5), ('a', 3e-9)"
+    segments = [{"rows": [list(row) for row in rows], "take": 2}]
+    with GuardedDatabase(make_database(tmp_path / "a.sqlite", "CREATE TABLE t (a);")) as database:
+        executions = Executions(database)
+        for accepted in (None, segments):
+            for sql, abs_tol, is_apart in (
+                (near, 0.0, True),
+                (near, 1e-9, False),
+                (far, 1e-9, True),
+            ):
+                assert is_apart == executions.tells_apart(
+                    rows, sql, ordered=False, accepted_rows=accepted, abs_tol=abs_tol
+                )

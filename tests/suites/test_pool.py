@@ -494,3 +494,25 @@ def test_no_database_on_which_gold_says_nothing_is_in_a_suite(tmp_path, gold):
     assert record["databases"]
     for database in record["databases"]:
         assert database["gold_answer"] not in ([], None, 0, 0.0, [[None, 0]])
+
+
+def test_last_bits_of_gold_tell_no_query_from_it(tmp_path):
+    """Gold has 9.3e-10 where another order of addition has 0.0; a cent is another answer."""
+    values = [1e6 + 0.1, 2e6 + 0.2, 3e6 + 0.3, 1e6 + 0.7]
+    rows = ", ".join(map(str, zip(values, [values[n] for n in (1, 3, 2, 0)], strict=True)))
+    sql = f"CREATE TABLE entry (debit REAL, credit REAL); INSERT INTO entry VALUES {rows};"
+    path = make_database(tmp_path / "book.sqlite", sql)
+    gold_sql = "SELECT sum(debit) - sum(credit) FROM entry"
+    same, other = (f"SELECT sum(debit - credit) + {more} FROM entry" for more in (0.0, 0.01))
+    with closing(open_database(path)) as connection:
+        schema = read_schema(connection)
+    with GuardedDatabase(path) as database:
+        real = Executions(database)
+        assert real.read_rows(gold_sql) != real.read_rows(same)
+        for abs_tol, voters in ((0.0, ()), (1e-7, (same,))):
+            question = SuiteQuestion(
+                "q0", gold_sql, False, model_queries=(same, other), abs_tol=abs_tol
+            )
+            (trial,) = read_questions([question], real, schema, max_neighbors=9)
+            assert trial.question.model_queries == voters
+            assert trial.query.abs_tol == abs_tol

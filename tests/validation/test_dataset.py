@@ -191,6 +191,21 @@ def test_order_of_rows_counts_where_it_is_said_to(db_paths):
     assert error.startswith("harbour_train_000: gold_answer: expected what gold SQL returns")
 
 
+def test_floats_are_compared_within_the_tolerance_of_their_question(tmp_path):
+    db_paths = make_databases(tmp_path, SCHEMA.replace("('Sun', 1)", "('Sun', -1.9999999999)"))
+    dataset = make_dataset()
+    for number in (2, 7):
+        dataset[number] |= {"gold_answer": 0.0, "answer_type": "float"}
+    left = validate_dataset(dataset, db_paths)
+    assert [error.partition(":")[0] for error in left] == [
+        "harbour_train_002",
+        "library_eval_002",
+    ]
+    for abs_tol, errors in ((1e-9, left[1:]), (1e-11, left)):
+        audit = make_terms("harbour_train_002", abs_tol=abs_tol)
+        assert validate_dataset(dataset, db_paths, audit=audit) == errors
+
+
 def test_errors_of_all_records_are_found_at_once(db_paths):
     dataset = make_dataset()
     dataset[0]["difficulty"] = "extra"
