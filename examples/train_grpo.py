@@ -3,20 +3,23 @@
     python examples/train_grpo.py
 
 trains a tiny Llama with random weights and a tokenizer that is made here: nothing is downloaded,
-and a CPU is enough. It half learns a few questions from `messages`, and is then rewarded for
-completions that are right on the database and on the test suite. The environment is that of
-`examples/trl.lock`; `data/exports` must be there (`dvc repro` or `dvc pull`).
+and a CPU is enough (a minute on two cores). SFT teaches it the gold SQL of a few questions from
+`messages`, and stops early. GRPO then rewards completions that are right on the database and on the
+test suite, and more of them are. The environment is that of `examples/trl.lock`; `data/exports`
+must be there (`dvc repro` or `dvc pull`).
 
-    python examples/train_grpo.py --compare --questions 6 --grpo-steps 40
+    python examples/train_grpo.py --compare --seed 1 2 3 4 5 6 7 8
 
-shows what test suites are good for: docs/rewards.png is its picture. Half of what SFT shows is gold
-SQL, half says the stored answer by heart, as a policy may after it has seen the data; both are
-right on the one database. The same model is trained twice, with the reward of the database alone
-and with that of the test suites.
+shows what test suites are good for: docs/rewards.png is its picture (ten minutes on two cores).
+Half of what SFT shows is gold SQL, half is the memorized answer, as a policy may write it after it
+has seen the data. Both are right on the one database. A memorized answer is shorter, so that SFT
+teaches it sooner. For each seed, GRPO trains the model of SFT twice: once with the reward of the
+database alone, once with that of the test suites.
 
-For a model of yours, put its name in the place of `make_model(...)`, and divide the learning rates
-by a thousand. What stays: `max_length=None`, since SFTTrainer cuts at 1,024 tokens otherwise, and a
-chat that is cut has no answer to learn; and a pool that holds the limits of the reward.
+For a model of yours, put its name in the place of `make_model(...)`, leave out `cut_prompt`, and
+divide the learning rates by a thousand. Keep `max_length=None`, since SFTTrainer cuts at 1,024
+tokens otherwise, and a chat that is cut has no answer to learn; and keep a pool, which holds the
+limits of the reward.
 """
 
 from __future__ import annotations
@@ -30,10 +33,19 @@ from typing import Any
 import torch
 from datasets import Dataset, concatenate_datasets, load_dataset
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    TrainerCallback,
+    TrainerControl,
+    set_seed,
+)
 from trl import GRPOConfig, GRPOTrainer, SFTConfig, SFTTrainer
 
-from answerkey.reward import RewardPool
+from answerkey.reward import RewardPool, Terms
+
+History = dict[str, list[float]]  # by name, a share of the completions of each step
 
 EXPORTS = Path("data/exports/trl")
 PAD, ANSWER, END = "<pad>", "<answer>", "<end>"
@@ -47,75 +59,113 @@ CHAT_TEMPLATE = (
     "{% endfor %}{% if add_generation_prompt %}<answer>{% endif %}"
 )
 GENERATIONS = 8  # completions of a question, whose rewards GRPO compares
+LAST = 5  # steps that say how a training ended
+REWARDS = ("database alone", "test suites")
 COMMON: dict[str, Any] = {
     "report_to": [],
     "save_strategy": "no",
     "logging_steps": 1,
     "use_cpu": not torch.cuda.is_available(),
+    "bf16": False,  # slower than float32 on most CPUs
+    "gradient_checkpointing": False,  # spares memory, of which a tiny model takes little
     "lr_scheduler_type": "constant",
 }
 
 
 def main() -> None:
-    """Train, and print the loss and the rewards; or draw what the reward is good for."""
+    """Train, and print the loss and the rewards; or compare two rewards, and draw them."""
     parser = argparse.ArgumentParser(description="SFT, then GRPO, of a tiny model on a CPU")
-    parser.add_argument("--questions", type=int, default=4, help="those with the shortest gold SQL")
-    parser.add_argument("--sft-steps", type=int, default=50)
-    parser.add_argument("--grpo-steps", type=int, default=20)
+    parser.add_argument(
+        "--questions", type=int, default=16, help="how many, those with the shortest gold SQL"
+    )
+    parser.add_argument("--sft-loss", type=float, default=0.1, help="SFT stops below this loss")
+    parser.add_argument("--sft-steps", type=int, default=100, help="at most")
+    parser.add_argument("--grpo-steps", type=int, default=30)
+    parser.add_argument("--seed", type=int, nargs="+", default=[20], help="one training for each")
     parser.add_argument("--out", type=Path, default=Path("reports/train_grpo"))
     parser.add_argument(
         "--compare",
         action="store_true",
-        help="half of what SFT shows says the answer by heart: train once with the reward of the"
-        " database alone, once with test suites, and draw both as OUT/rewards.png",
+        help="half of what SFT shows are memorized answers: train with the reward of the database"
+        " alone, and with test suites, and write OUT/rewards.json and OUT/rewards.png",
     )
     arguments = parser.parse_args()
+    torch.set_num_threads(1)  # so small a model is no faster with more, and slower on busy cores
     prompts = choose_shortest(read_rows("prompt_completion"), arguments.questions)
     chosen = set(prompts["question_id"])
     messages = read_rows("messages").filter(lambda row: row["question_id"] in chosen)
-    if arguments.compare:
-        prompts, messages = prompts.map(cut_prompt), messages.map(cut_prompt)
-        messages = concatenate_datasets(
-            [messages, messages.map(say_by_heart, fn_kwargs={"answers": read_answers(prompts)})]
-        )
-    histories = {}
-    for reward in ("database alone", "test suites") if arguments.compare else ("test suites",):
-        set_seed(20)
-        model, tokenizer = make_model(messages)
-        sft = train_sft(model, tokenizer, messages, arguments)
-        print("SFT, loss:", *list_logged(sft, "loss"))
-        with RewardPool(limits={"max_seconds": 2}) as pool:
+    prompts, messages = prompts.map(cut_prompt), messages.map(cut_prompt)
+    with RewardPool(limits={"max_seconds": 2}) as pool:
+        if arguments.compare:
+            compare_rewards(pool, prompts, messages, arguments)
+            return
+        for seed in arguments.seed:
+            model, tokenizer = train_sft(messages, seed, arguments)
+            train_grpo(model, tokenizer, prompts, pool.score_completions, seed, arguments)
+
+
+def compare_rewards(
+    pool: RewardPool, prompts: Dataset, messages: Dataset, arguments: argparse.Namespace
+) -> None:
+    """Train by both rewards with each seed; write, print and draw what came of it."""
+    answers = read_answers(prompts)
+    memorized = messages.map(write_memorized, fn_kwargs={"answers": answers})
+    messages = concatenate_datasets([messages, memorized])
+    histories: dict[str, dict[str, History]] = {reward: {} for reward in REWARDS}
+    for seed in arguments.seed:
+        model, tokenizer = train_sft(messages, seed, arguments)
+        for reward in REWARDS:
+            learner = type(model)(model.config)
+            learner.load_state_dict(model.state_dict())
             watch = Watch(pool, has_suites=reward == "test suites")
-            grpo = train_grpo(sft.model, tokenizer, prompts, watch, arguments)
-        print("GRPO, reward:", *list_logged(grpo, "reward"))
-        histories[reward] = watch.history
-    if arguments.compare:
+            train_grpo(learner, tokenizer, prompts, watch, seed, arguments)
+            histories[reward][str(seed)] = watch.history
         arguments.out.mkdir(parents=True, exist_ok=True)
         (arguments.out / "rewards.json").write_text(json.dumps(histories), encoding="utf-8")
-        draw(histories, arguments.out / "rewards.png")
+    for line in describe(histories):
+        print(line)
+    draw(histories, arguments.out / "rewards.png")
 
 
 class Watch:
-    """A reward function that keeps, of each step, the share of answers by heart and of completions
-    that are right on the test suite, whatever it rewards."""
+    """A reward function that keeps shares of the completions of each step:
+
+    - memorized: memorized answers;
+    - memorized_right: memorized answers that are right on the database;
+    - on_database: right on the database;
+    - on_suites: right on the test suite as well.
+
+    A completion is scored once, with its suite, whatever is rewarded: the explanation says whether
+    the database or the suite found it wrong.
+    """
 
     __name__ = "watch"
 
     def __init__(self, pool: RewardPool, *, has_suites: bool) -> None:
         self.pool, self.has_suites = pool, has_suites
-        self.history: list[dict[str, float]] = []
+        names = ("memorized", "memorized_right", "on_database", "on_suites")
+        self.history: History = {name: [] for name in names}
 
-    def __call__(self, completions: list[Any], **columns: Any) -> list[float]:
-        on_suites = self.pool.score_completions(completions, **columns)
-        on_database = self.pool.score_completions(completions, **columns | {"test_suite": None})
-        texts = [completion[0]["content"] for completion in completions]
-        self.history.append(
-            {
-                "by_heart": fmean("VALUES" in text for text in texts),
-                "on_database": fmean(on_database),
-                "on_suites": fmean(on_suites),
-            }
-        )
+    def __call__(
+        self, completions: list[Any], gold_answer: list[str], **columns: Any
+    ) -> list[float]:
+        names = [name for name in columns if name in Terms.__annotations__]
+        rows = zip(*(columns[name] for name in names), strict=True)
+        explanations = [
+            self.pool.explain_completion(
+                completion, json.loads(answer), **dict(zip(names, row, strict=True))
+            )
+            for completion, answer, row in zip(completions, gold_answer, rows, strict=True)
+        ]
+        on_suites = [each.reward for each in explanations]
+        # `database` names the one of the suite on which a query is wrong that is right on the real
+        on_database = [float(bool(each.reward or each.database)) for each in explanations]
+        memorized = ["VALUES" in completion[0]["content"] for completion in completions]
+        both = [is_it * right for is_it, right in zip(memorized, on_database, strict=True)]
+        for shares, values in zip(
+            self.history.values(), (memorized, both, on_database, on_suites), strict=True
+        ):
+            shares.append(round(fmean(values), 4))
         return on_suites if self.has_suites else on_database
 
 
@@ -134,8 +184,8 @@ def read_answers(prompts: Dataset) -> dict[str, Any]:
     return {question_id: json.loads(answer) for question_id, answer in pairs}
 
 
-def say_by_heart(row: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
-    """Return a chat whose SQL says the stored answer and reads no table: `VALUES (42)`."""
+def write_memorized(row: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
+    """Return a chat whose SQL is the stored answer and reads no table: `VALUES (42)`."""
     answer = answers[row["question_id"]]
     rows = [
         r if isinstance(r, list) else [r]
@@ -158,10 +208,25 @@ def write_literal(value: Any) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 
+class StopBelow(TrainerCallback):  # type: ignore[misc]
+    """Stop a training when its loss is low enough, so that all seeds begin GRPO alike."""
+
+    def __init__(self, loss: float) -> None:
+        self.loss = loss
+
+    def on_log(
+        self, _: Any, __: Any, control: TrainerControl, logs: dict[str, Any], **___: Any
+    ) -> None:
+        if float(logs.get("loss", self.loss)) < self.loss:
+            control.should_training_stop = True
+
+
 def train_sft(
-    model: Any, tokenizer: Any, messages: Dataset, arguments: argparse.Namespace
-) -> SFTTrainer:
-    """Teach a model the answers of the messages."""
+    messages: Dataset, seed: int, arguments: argparse.Namespace
+) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+    """Teach a new model the answers of the messages; return it with its tokenizer."""
+    set_seed(seed)
+    model, tokenizer = make_model(messages)
     trainer = SFTTrainer(
         model=model,
         processing_class=tokenizer,
@@ -173,16 +238,24 @@ def train_sft(
             per_device_train_batch_size=len(messages),
             learning_rate=1e-2,
             max_steps=arguments.sft_steps,
+            seed=seed,
             **COMMON,
         ),
+        callbacks=[StopBelow(arguments.sft_loss)],
     )
     trainer.train()
-    return trainer
+    print("SFT, loss:", *list_logged(trainer, "loss"))
+    return model, tokenizer
 
 
 def train_grpo(
-    model: Any, tokenizer: Any, prompts: Dataset, reward: Any, arguments: argparse.Namespace
-) -> GRPOTrainer:
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    prompts: Dataset,
+    reward: Any,
+    seed: int,
+    arguments: argparse.Namespace,
+) -> None:
     """Reward the completions of a model."""
     trainer = GRPOTrainer(
         model=model,
@@ -191,32 +264,65 @@ def train_grpo(
         train_dataset=prompts,
         args=GRPOConfig(
             output_dir=str(arguments.out / "grpo"),
-            per_device_train_batch_size=GENERATIONS * arguments.questions,
+            per_device_train_batch_size=GENERATIONS * len(prompts),
             num_generations=GENERATIONS,
             max_completion_length=64,
-            learning_rate=5e-4,
+            learning_rate=1e-3,
             max_steps=arguments.grpo_steps,
+            seed=seed,
             **COMMON,
         ),
     )
     trainer.train()
-    return trainer
+    print("GRPO, reward:", *list_logged(trainer, "reward"))
 
 
-def draw(histories: dict[str, list[dict[str, float]]], path: Path) -> None:
-    """Draw, by step, the answers by heart and the accuracy on test suites, for each reward."""
+def describe(histories: dict[str, dict[str, History]]) -> list[str]:
+    """Return a table: shares at the first step, and the mean of the last five, by reward and seed.
+
+    The last lines of a reward are the mean of its seeds, the lowest and the highest.
+    """
+    columns = ("memorized", "on_database", "on_suites")
+    heads = [f"{name} {when}" for name in columns for when in ("first", "last")]
+    lines = [" ".join([f"{'reward':14} {'seed':>4}", *(f"{head:>17}" for head in heads)])]
+    for reward, by_seed in histories.items():
+        rows = {
+            seed: [
+                value
+                for name in columns
+                for value in (history[name][0], fmean(history[name][-LAST:]))
+            ]
+            for seed, history in by_seed.items()
+        }
+        by_column = list(zip(*rows.values(), strict=True))
+        for name, function in {"mean": fmean, "min": min, "max": max}.items():
+            rows[name] = [function(values) for values in by_column]
+        for name, values in rows.items():
+            cells = (f"{value:17.2f}" for value in values)
+            lines.append(" ".join([f"{reward:14} {name:>4}", *cells]))
+    return lines
+
+
+def draw(histories: dict[str, dict[str, History]], path: Path) -> None:
+    """Draw two shares by step for each reward: a thin line for each seed, a thick one for all."""
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True)
-    titles = {"by_heart": "answers by heart", "on_suites": "right on test suites"}
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.4), sharey=True)
+    titles = {"memorized": "memorized answers", "on_suites": "right on test suites"}
     for axis, (name, title) in zip(axes, titles.items(), strict=True):
-        for reward, history in histories.items():
-            axis.plot([step[name] for step in history], label=f"reward: {reward}")
+        for color, (reward, by_seed) in zip(("C0", "C1"), histories.items(), strict=True):
+            lines = [history[name] for history in by_seed.values()]
+            for line in lines:
+                axis.plot(line, color=color, linewidth=0.6, alpha=0.6)
+            mean = [fmean(values) for values in zip(*lines, strict=True)]
+            axis.plot(mean, color=color, linewidth=2.5, label=f"reward: {reward}")
         axis.set(title=title, xlabel="step of GRPO", ylim=(0, 1))
     axes[0].set_ylabel("share of completions")
-    axes[1].legend(frameon=False)
-    figure.tight_layout()
-    figure.savefig(path)
+    axes[0].legend(frameon=False, loc="center right")
+    count = len(histories[REWARDS[0]])
+    figure.text(0.995, 0.01, f"thin: one of {count} seeds; thick: their mean", ha="right", size=8)
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    figure.savefig(path, dpi=120)
 
 
 def read_rows(name: str) -> Dataset:
