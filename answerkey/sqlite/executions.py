@@ -127,14 +127,16 @@ def is_choice(
     return True
 
 
-def is_void(rows: list[Row]) -> bool:
-    """Whether an answer says nothing: it has no row, or only NULL and 0.
+def is_void(rows: list[Row], *, abs_tol: float = 0.0) -> bool:
+    """Whether an answer says nothing: it has no row, or only NULL and 0, or floats as near to 0.
 
     >>> is_void([]), is_void([(0, None)]), is_void([(0.1 + 0.2 - 0.3,)]), is_void([("none",)])
     (True, True, True, False)
     """
-    return all(value is None or _is_zero(value) for row in rows for value in row)
+    return all(value is None or _is_zero(value, abs_tol) for row in rows for value in row)
 
 
-def _is_zero(value: Any) -> bool:
-    return (drop_residue(value) if type(value) is float else value) == 0
+def _is_zero(value: Any, abs_tol: float) -> bool:
+    if type(value) is float:
+        return abs(drop_residue(value)) <= abs_tol
+    return bool(value == 0)

@@ -35,7 +35,7 @@ def find_stable_order(query: Query, storages: list[Executions], schema: Schema) 
     rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
     if rows is None:
         return NoSuite.FAILS
-    if is_void(rows):
+    if is_void(rows, abs_tol=query.abs_tol):
         return NoSuite.SAYS_NOTHING
     answers = [other.find_rows(query.sql) for other in others]
     has_limit = query.tree.find(exp.Limit) is not None

@@ -18,7 +18,7 @@ from answerkey.suites.questions import BY_HEART, Query, Trial, is_told
 def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Order) -> bool:
     rows = variant.read_rows(query.sql)
     if neighbor.name == BY_HEART:
-        return not is_void(rows) and not are_same(
+        return not is_void(rows, abs_tol=query.abs_tol) and not are_same(
             rows, query.rows, ordered=order, abs_tol=query.abs_tol
         )
     return variant.tells_apart(rows, neighbor.sql, ordered=order, abs_tol=query.abs_tol)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.sqlite.executions import Executions
+from answerkey.sqlite.executions import Executions, is_void
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.databases import make_database
 
@@ -40,6 +40,8 @@ def test_query_that_fails_or_passes_its_last_bound_stays_failed(tmp_path: Path) 
 
 
 def test_answers_are_apart_by_more_than_the_tolerance(tmp_path: Path) -> None:
+    assert is_void([(1.2e-10, None)], abs_tol=1e-9)
+    assert not is_void([(1.2e-10, None)])
     rows = [("a", 1.2e-10), ("b", 7.5)]
     near, far = "VALUES ('b', 7.5), ('a', 0.0)", "VALUES ('b', 7.5), ('a', 3e-9)"
     segments = [{"rows": [list(row) for row in rows], "take": 2}]
