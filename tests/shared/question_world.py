@@ -60,7 +60,7 @@ class QuestionWorld:
         exports = folder / "data/exports"
         formats = {
             exports / name / f"train{FORMATS[name].suffix}": FORMATS[name]
-            for name in ("trl/prompt_completion", "skyrl", "openenv", "verl")
+            for name in ("trl/prompt_only", "trl/prompt_completion", "skyrl", "openenv", "verl")
         }
         for path in formats:
             path.parent.mkdir(parents=True)
