@@ -26,7 +26,8 @@ _NAMES = (
 # What follows `=` may be in quotes or braces, and ends with what ends a parameter.
 _FIELD = re.compile(
     rf"""(?P<name>(?:{_NAMES})["']?\s{{0,3}}(?:=|:|%3D|%3A)\s{{0,3}})(?!//)"""
-    r"""(?P<value>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|\{[^}]*\}|[^\s&;,"'<>)\]}]+)""",
+    r"""(?P<value>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|\{(?:[^}]|\}\})*\}"""
+    r"""|[^\s&;,"'<>)\]}]+)""",
     re.IGNORECASE,
 )
 # A message may hold a path that was made of a URL, in which `//` is `/`.
@@ -56,7 +57,7 @@ def hide_secrets(text: str) -> str:
     >>> hide_secrets("postgresql://kim:s3c/ret@db.example.org/shop?sslpassword=x&port=1")
     'postgresql://kim:...@db.example.org/shop?sslpassword=...&port=1'
     >>> hide_secrets("host=db password='s3 cret' port=1"), hide_secrets("Authorization: Bearer abc")
-    ("host=db password=... port=1", 'Authorization: Bearer ...')
+    ('host=db password=... port=1', 'Authorization: Bearer ...')
     """
     text = hide_known(text)
     text = _USERINFO.sub(rf"\g<head>\g<user>:{HIDDEN}@", text)
@@ -96,7 +97,9 @@ def find_secrets(text: str) -> list[str]:
     >>> find_secrets("mysql://kim:a#b@host/shop"), find_secrets("x://host/?user=kim&password=a%20b")
     (['a#b'], ['a%20b'])
     """
-    found = [match["value"].strip("'\"{}") for match in _FIELD.finditer(text)]
+    values = [match["value"] for match in _FIELD.finditer(text)]
+    found = [value.strip("'\"{}") for value in values]
+    found += [value[1:-1].replace("}}", "}") for value in values if value.startswith("{")]  # ODBC
     if head := _URL_HEAD.search(text):
         before, is_there, _ = text[head.end() :].rpartition("@")
         _, has_password, password = before.partition(":")

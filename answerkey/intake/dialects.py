@@ -144,7 +144,7 @@ def translate(sql: str, dialect: str, renaming: Renaming, *, is_held: bool = Tru
     """Return a query as SQL of SQLite: as it was written, if SQLite should read it as it is meant;
     in the words of sqlglot; and with all names in quotes, for words that only SQLite reserves.
 
-    >>> renaming = Renaming({("s", "ship"): "s_ship"}, (), {"d": "moment"})
+    >>> renaming = Renaming({("s", "ship"): "s_ship"}, (), {"ship": {"d": "moment"}})
     >>> sql = 'SELECT "Name" FROM s.ship WHERE d::date > $$2024-02-29$$'
     >>> print(translate(sql, "postgres", renaming)[0])
     SELECT "Name" FROM s_ship AS ship WHERE DATE(d) > '2024-02-29'

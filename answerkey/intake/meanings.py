@@ -115,6 +115,8 @@ class _Reader:
         self._query = query
         self._meanings = meanings
         self.dialect = meanings.dialect
+        for text in list(query.find_all(*_STRINGS)):
+            text.replace(exp.Literal.string(text.name))
         self._aliases: dict[str, list[exp.Expr]] = {}
         for alias in query.find_all(exp.Alias):
             self._aliases.setdefault(alias.alias.lower(), []).append(alias.this.copy())
@@ -902,6 +904,7 @@ _NAMES: _Nodes = (
     exp.Interval,
     exp.Var,
 )
+_STRINGS: _Nodes = (exp.RawString, exp.National)  # $$a$$, N'a'
 _VALUES: _Nodes = (exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Tuple)
 _LOGIC: _Nodes = (exp.And, exp.Or, exp.Not, exp.Is, exp.Exists, exp.Count, exp.Filter)
 _WINDOWS: _Nodes = (exp.Window, exp.WindowSpec, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)

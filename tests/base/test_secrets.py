@@ -57,7 +57,7 @@ def test_remembered_secret_is_hidden_however_it_is_written(form: str, password: 
     forget_secrets()
     dsn = "'" + password.replace("\\", r"\\").replace("'", r"\'") + "'"
     url = form.format(
-        raw=password, encoded=quote(password, safe=""), dsn=dsn, odbc=password.replace("}", "")
+        raw=password, encoded=quote(password, safe=""), dsn=dsn, odbc=password.replace("}", "}}")
     )
     remember_secrets(url)
     said = (

@@ -15,8 +15,9 @@ import pytest
 
 from answerkey.intake import servers
 from answerkey.intake.dialects import Comparer, Renaming, read_renaming, translate
-from answerkey.intake.engines import DuckDB, Postgres
+from answerkey.intake.engines import DuckDB
 from answerkey.intake.meanings import MeaningError, Meanings, keep_meaning
+from answerkey.intake.postgres import Postgres
 from answerkey.intake.whole_database import convert
 
 FLOATS = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.125, 2.675, 1.005, 0.285, -1.005, 50.0, 150.0, 250.0]
