@@ -406,9 +406,11 @@ def test_type_of_a_column_that_is_not_there_is_told(project: Path) -> None:
 
 
 def test_rows_with_infinity_are_evidence(project: Path) -> None:
-    files = {"ship.csv": "a,b\n1.5,0.0\n-2.5,0.0\n"}
-    make_of_files(files, "SELECT a / b FROM ship", dialect="duckdb")
-    assert read_records()[0]["dialect_differs"]["there"] == [["inf"], ["-inf"]]
+    files = {"ship.csv": f"a,b,n\n1.5,0.0,{2**63 - 1}\n-2.5,0.0,1\n"}
+    sql = "SELECT a / b, (SELECT sum(n) FROM ship) FROM ship"  # an overflow in SQLite
+    make_of_files(files, sql, dialect="duckdb")
+    there = read_records()[0]["dialect_differs"]["there"]
+    assert [first for first, _ in there] == ["inf", "-inf"]
 
 
 @pytest.mark.parametrize(
