@@ -227,11 +227,22 @@ class Postgres:
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         sql = sql.strip().rstrip(";")
         with self._undo():
+            self._check_query(sql)
             if not self._is_iso:
                 sql = self._write_iso(sql)
             with self._connection.cursor(name="gold") as cursor:
                 cursor.execute(sql.encode())
                 return cursor.fetchmany(max_rows + 1)
+
+    def _check_query(self, sql: str) -> None:
+        """Refuse all but one query: only one has a cursor, and what is prepared is one statement.
+        Several could end the transaction, which only reads, and begin another."""
+        from psycopg.pq import ExecStatus
+
+        prepared = self._connection.pgconn.prepare(b"", f"DECLARE c CURSOR FOR {sql}".encode())
+        if prepared.status != ExecStatus.COMMAND_OK:
+            words = prepared.error_message.decode(errors="replace").partition("\n")[0]
+            raise EngineError(f"expected one query, which changes nothing: {hide_secrets(words)}")
 
     def _write_iso(self, sql: str) -> str:
         """A query that gives the dates of another as ISO 8601 has them, whatever the session has:
