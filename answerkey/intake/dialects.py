@@ -24,6 +24,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 from answerkey.base.secrets import hide_secrets
+from answerkey.intake.clock_words import name_clock, set_clock
 from answerkey.intake.conversion import (
     ConvertedTable,
     Name,
@@ -284,14 +285,22 @@ class Translated(NamedTuple):
 
 class Comparer(ExitStack):
     """A converted database, and the engine that it comes from, or None if queries cannot be
-    executed there."""
+    executed there. now: the instant of the clock, there and here; None: there is no clock."""
 
-    def __init__(self, path: Path, engine: Engine | None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        engine: Engine | None,
+        limits: Limits | None = None,
+        *,
+        now: str | None = None,
+    ) -> None:
         super().__init__()
         self._engine = engine
         self._limits = limits or Limits()
-        self._database = self.enter_context(GuardedDatabase(path, self._limits))
-        self._copy = self.enter_context(ReorderedCopy(path, self._limits))
+        self._now = now
+        self._database = self.enter_context(GuardedDatabase(path, self._limits, now=now))
+        self._copy = self.enter_context(ReorderedCopy(path, self._limits, now=now))
         connection = open_database(path)
         self._schema = read_schema(connection)
         connection.close()
@@ -299,8 +308,12 @@ class Comparer(ExitStack):
     def check(self, sql: str, dialect: str, renaming: Renaming) -> Translated:
         """Translate a query, and execute it there and here."""
         evidence = {"dialect": dialect, "source_sql": sql}
+        named, has_clock = name_clock(sql, dialect)
+        if has_clock and self._now is None:
+            words = "reads the clock, and nothing says which day it is: --now 2025-01-30 does"
+            return Translated(sql, evidence | {"error": words})
         try:
-            queries = translate(sql, dialect, renaming, is_held=self._engine is not None)
+            queries = translate(named, dialect, renaming, is_held=self._engine is not None)
         except TranslationError as error:
             return Translated(sql, evidence | {"error": f"cannot be translated: {error}"})
         if self._engine is None:
@@ -353,6 +366,8 @@ class Comparer(ExitStack):
         if self._engine is None:
             return None, None
         most = self._limits.max_rows
+        if self._now is not None:
+            sql = set_clock(sql, self._engine.dialect, self._now)
         try:
             rows = self._engine.execute(sql, max_rows=most)
         except EngineError as error:

@@ -21,10 +21,13 @@ from sqlglot.errors import SqlglotError
 from answerkey.intake.engines import DUCKDB, MYSQL, POSTGRES
 
 # Kinds of values. A whole number of Postgres is BIG where a sum of it is a decimal; a text of
-# LABEL is one of an enum; what is OTHER, or None, has a type that SQLite has not, or is not known.
+# LABEL is one of an enum; MIDNIGHT is a moment that is a date here, as what DATE_TRUNC gives; what
+# is OTHER, or None, has a type that SQLite has not, or is not known.
 INTEGER, BIG, DECIMAL, FLOAT, BOOLEAN = ("integer", "big", "decimal", "float", "boolean")
 TEXT, LABEL, DATE, MOMENT, NULL, OTHER = ("text", "label", "date", "moment", "null", "other")
-WHOLE, NUMBERS, TIMES = (INTEGER, BIG), (INTEGER, BIG, DECIMAL, FLOAT), (DATE, MOMENT)
+MIDNIGHT, HOURS = "midnight", "time of day"
+WHOLE, NUMBERS = (INTEGER, BIG), (INTEGER, BIG, DECIMAL, FLOAT)
+DAYS, TIMES = (DATE, MIDNIGHT), (DATE, MIDNIGHT, MOMENT)
 Kind = str | None
 
 _Type = exp.DataType.Type
@@ -38,13 +41,15 @@ _KINDS = {
     **dict.fromkeys((_Type.DATE, _Type.DATE32), DATE),
     **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPNTZ), MOMENT),
     **dict.fromkeys((_Type.DATETIME, _Type.TIMESTAMP_S, _Type.TIMESTAMP_MS), MOMENT),
+    _Type.TIME: HOURS,
     _Type.BOOLEAN: BOOLEAN,
     _Type.ENUM: LABEL,
 }
 _MOST_DIGITS = 15  # that a float holds
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MIDNIGHT = " 00:00:00"
-_MOMENT = re.compile(rf"{_DAY.pattern} \d\d:\d\d:\d\d(\.\d*[1-9])?")
+_HOURS = re.compile(r"\d\d:\d\d:\d\d(\.\d*[1-9])?")
+_MOMENT = re.compile(rf"{_DAY.pattern} {_HOURS.pattern}")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _FORMAT = re.compile(r"(%[YmdHMS]|[^%])*")
 
@@ -164,13 +169,14 @@ class _Reader:
             self._of_names[name] = next(iter(own)) if len(own) == 1 else None
             # While this is found, sum(a) AS a is made of the column.
             kinds = own | {self.find(made) for made in self._aliases.get(name, ())}
-            is_one = len(kinds) == 1 or (kinds <= {*WHOLE} and self.dialect == DUCKDB)
+            is_one = len(kinds) == 1 or kinds == {*DAYS}
+            is_one |= kinds <= {*WHOLE} and self.dialect == DUCKDB
             self._of_names[name] = max(kinds, key=str) if kinds and is_one else None
         return self._of_names[name]
 
-    def put(self, node: exp.Expr, new: exp.Expr) -> None:
-        """Put an expression in the place of one, whose kind it has."""
-        self._put[id(new)] = (new, self.find(node))
+    def put(self, node: exp.Expr, new: exp.Expr, kind: Kind = None) -> None:
+        """Put an expression in the place of one, whose kind it has, if none is given."""
+        self._put[id(new)] = (new, kind or self.find(node))
         node.replace(new)
 
     def find(self, node: exp.Expr | None) -> Kind:
@@ -189,6 +195,8 @@ class _Reader:
             return kinds.pop()
         if not kinds:
             return NULL
+        if kinds == {*DAYS}:
+            return MIDNIGHT
         if not kinds <= {*NUMBERS}:
             return None
         return next(kind for kind in reversed(NUMBERS) if kind in kinds)
@@ -260,8 +268,10 @@ def _cast(reader: _Reader, node: exp.Expr) -> None:
         if digits:
             raise MeaningError(f"{_show(node)}: text is cut there, and not in SQLite")
     elif to in TIMES:
-        reader.need(node, value, TIMES if to == DATE else (MOMENT,))
-        if to == MOMENT:  # SQLite's function drops what is below a second
+        reader.need(node, value, TIMES)
+        if to == MOMENT and kind in DAYS:
+            reader.put(node, _add_midnight(value))
+        elif to == MOMENT:  # SQLite's function drops what is below a second
             reader.put(node, value.copy())
     elif to is None or kind != to:
         raise MeaningError(f"{_show(node)}: SQLite has no such type")
@@ -394,10 +404,7 @@ def _add_units(reader: _Reader, node: exp.Expr) -> None:
 
 def _move(reader: _Reader, node: exp.Expr, count: exp.Expr, unit: str) -> None:
     known = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
-    value = node.this.unnest()
-    is_column = isinstance(value, exp.Column) and reader.find(value) in TIMES
-    is_day = isinstance(value, exp.Cast) and reader.find(value) == DATE
-    if not (is_column or is_day) or unit.upper().removesuffix("S") not in known:
+    if reader.find(node.this) not in TIMES or unit.upper().removesuffix("S") not in known:
         raise MeaningError(f"{_show(node)}: no rule says what it is in SQLite")
     if re.fullmatch(r"-?\d{1,6}", _spell_count(count)) is None:
         raise MeaningError(f"{_show(node)}: expected a whole number of units")
@@ -430,6 +437,17 @@ def _match(
             _write_literal(node, literal, kinds)
     if kinds <= {*NUMBERS} or kinds == {BOOLEAN}:
         return
+    if MOMENT in kinds and kinds <= {*TIMES}:
+        for value in values:
+            if reader.find(value) in DAYS:
+                reader.put(value, _add_midnight(value), MOMENT)
+        for literal in literals:
+            _write_literal(node, literal, {MOMENT})
+        return
+    if kinds == {*DAYS}:
+        kinds = {MIDNIGHT}
+        for literal in literals:
+            _write_literal(node, literal, kinds)
     if len(kinds - {LABEL}) > 1 or (None in kinds and len(kinds) > 1):
         names = " and ".join(sorted(kind or "an unknown type" for kind in kinds))
         raise MeaningError(f"{_show(node)}: compares {names}")
@@ -444,7 +462,7 @@ def _write_literal(node: exp.Expr, literal: exp.Expr, kinds: set[Kind]) -> None:
         if _NUMBER.fullmatch(text) is None:
             raise MeaningError(f"{_show(node)}: compares a number and text")
         literal.replace(exp.Literal.number(text))
-    elif kinds == {DATE}:
+    elif kinds <= {*DAYS}:
         if _DAY.fullmatch(text.removesuffix(_MIDNIGHT)) is None:
             raise MeaningError(f"{_show(node)}: expected a date as 2024-01-31")
         literal.replace(exp.Literal.string(text.removesuffix(_MIDNIGHT)))
@@ -452,6 +470,11 @@ def _write_literal(node: exp.Expr, literal: exp.Expr, kinds: set[Kind]) -> None:
         whole = text + _MIDNIGHT if _DAY.fullmatch(text) else text
         if _MOMENT.fullmatch(whole) is None:
             raise MeaningError(f"{_show(node)}: expected a time as 2024-01-31 10:00:00")
+        literal.replace(exp.Literal.string(whole))
+    elif kinds == {HOURS}:
+        whole = text + ":00" if re.fullmatch(r"\d\d:\d\d", text) else text
+        if _HOURS.fullmatch(whole) is None:
+            raise MeaningError(f"{_show(node)}: expected a time as 10:00:00")
         literal.replace(exp.Literal.string(whole))
     elif kinds == {BOOLEAN}:
         raise MeaningError(f"{_show(node)}: compares a boolean and text")
@@ -464,7 +487,7 @@ def _is_text_literal(node: exp.Expr) -> bool:
 def _be_one_kind(reader: _Reader, node: exp.Expr, values: Iterable[exp.Expr | None]) -> None:
     """Refuse values that there become one type, and stay as they are here: a day and a time."""
     kinds = {reader.find(value) for value in values if value is not None} - {NULL}
-    if len(kinds) > 1 and not kinds <= {*NUMBERS}:
+    if len(kinds) > 1 and not kinds <= {*NUMBERS} and kinds != {*DAYS}:
         names = " and ".join(sorted(kind or "an unknown type" for kind in kinds))
         raise MeaningError(f"{_show(node)}: gives {names}")
 
@@ -613,7 +636,9 @@ def _take_part(reader: _Reader, node: exp.Expr) -> None:
     is_epoch = isinstance(node, exp.Extract) and node.this.name.upper() == "EPOCH"
     if is_epoch and isinstance(value.unnest(), exp.Sub):
         return  # whose parts are looked at where it is
-    reader.need(node, value, TIMES)
+    part = node.this.name.upper() if isinstance(node, exp.Extract) else ""
+    is_of_hours = part in ("HOUR", "MINUTE") or isinstance(node, _TIME_PARTS)
+    reader.need(node, value, (*TIMES, HOURS) if is_of_hours else TIMES)
 
 
 def _cut_time(reader: _Reader, node: exp.Expr) -> None:
@@ -681,6 +706,10 @@ def _divide_floats(this: exp.Expr, expression: exp.Expr) -> exp.Expr:
     return exp.Div(this=this, expression=expression, typed=True, safe=True)
 
 
+def _add_midnight(value: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.DPipe(this=_wrap(value), expression=exp.Literal.string(_MIDNIGHT)))
+
+
 def _settle(value: exp.Expr) -> exp.Expr:
     """A decimal that is a float here, without what a float has beyond 15 digits: 100.49999999999999
     is 100.5."""
@@ -730,24 +759,26 @@ def _of_numbers(reader: _Reader, node: exp.Expr) -> Kind:
     kind, other = reader.find(node.this), reader.find(node.expression)
     if kind in TIMES:
         if isinstance(node.expression, exp.Interval):
-            return _of_moved(kind, node.expression.text("unit"))
+            return _of_moved(reader, kind, node.expression.text("unit"))
         if other in WHOLE:
-            return kind
+            return kind if kind == DATE else None
         return INTEGER if isinstance(node, exp.Sub) and kind == other == DATE else None
     return reader.find_all([node.this, node.expression])
 
 
-def _of_moved(kind: Kind, unit: str) -> Kind:
+def _of_moved(reader: _Reader, kind: Kind, unit: str) -> Kind:
     is_day = unit.upper().removesuffix("S") in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
+    if kind == DATE and reader.dialect != MYSQL:
+        kind = MIDNIGHT
     return kind if is_day else MOMENT
 
 
 def _of_cut(_: _Reader, node: exp.Expr) -> Kind:
-    return MOMENT if node.text("unit").upper() in ("HOUR", "MINUTE") else DATE
+    return MOMENT if node.text("unit").upper() in ("HOUR", "MINUTE") else MIDNIGHT
 
 
 def _of_units(reader: _Reader, node: exp.Expr) -> Kind:
-    return _of_moved(reader.find(node.this), node.text("unit"))
+    return _of_moved(reader, reader.find(node.this), node.text("unit"))
 
 
 def _of_division(reader: _Reader, node: exp.Expr) -> Kind:

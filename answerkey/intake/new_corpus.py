@@ -137,7 +137,7 @@ def make_corpus(
                 if names[question.db_id] == source.name
             ]
             path = locate_database(staging / DATABASES, source.name)
-            made[source.name], written = _make_database(source, path, asked, dialect)
+            made[source.name], written = _make_database(source, path, asked, dialect, now)
             for (index, _), record in zip(asked, written, strict=True):
                 records[index] = record
         for split, file in FILES.items():
@@ -186,7 +186,11 @@ def _check_place(folder: Path) -> str:
 
 
 def _make_database(
-    source: Source, path: Path, asked: list[tuple[int, GivenQuestion]], dialect: str | None
+    source: Source,
+    path: Path,
+    asked: list[tuple[int, GivenQuestion]],
+    dialect: str | None,
+    now: str | None,
 ) -> tuple[MadeDatabase, list[dict[str, Any]]]:
     """Make the file of a database, and the records of its questions."""
     engine, tables, renaming = source.engine, [], Renaming({})
@@ -205,12 +209,12 @@ def _make_database(
     notes = [] if engine is None else list(engine.notes)
     queries = [sql for _, question in asked for sql in question.sql]
     if dialect is None and source.dialect == SQLITE and engine is not None:
-        dialect = _choose_dialect(engine, path, queries, notes)
+        dialect = _choose_dialect(engine, path, queries, notes, now)
     dialect = dialect or source.dialect
     is_compared = engine is not None and engine.dialect == dialect
     made = MadeDatabase(source, dialect, is_compared, tables, notes)
     records = []
-    with Comparer(path, engine if is_compared else None) as comparer:
+    with Comparer(path, engine if is_compared else None, now=now) as comparer:
         for _, question in asked:
             gold, *others_sql = [
                 Translated(sql) if dialect == SQLITE else comparer.check(sql, dialect, renaming)
@@ -233,11 +237,17 @@ def _make_database(
     return made, records
 
 
-def _choose_dialect(engine: Engine, path: Path, queries: Sequence[str], notes: list[str]) -> str:
+def _choose_dialect(
+    engine: Engine, path: Path, queries: Sequence[str], notes: list[str], now: str | None
+) -> str:
     """SQLite, unless more of the queries run in DuckDB, which has the same tables. A note says
     which, and how many run in both and answer otherwise."""
     runs = Counter({SQLITE: 0, DUCKDB: 0})
-    with GuardedDatabase(path, now=_ANY_DAY) as database, Comparer(path, engine) as comparer:
+    day = now or _ANY_DAY
+    with (
+        GuardedDatabase(path, now=day) as database,
+        Comparer(path, engine, now=day) as comparer,
+    ):
         for sql in queries:
             with contextlib.suppress(QueryError):
                 database.execute(sql)

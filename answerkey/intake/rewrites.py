@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from answerkey.intake.meanings import DATE, Kind
+from answerkey.intake.meanings import DAYS, Kind
 
 _Kinds = Mapping[str, Kind]  # of columns, by name in small letters
 
@@ -171,7 +171,7 @@ def _is_date(value: exp.Expr, kinds: _Kinds) -> bool:
     """Whether it is a date without a time, as far as a look at it tells."""
     value = value.unnest()
     if isinstance(value, exp.Column):
-        return kinds.get(value.name.lower()) == DATE
+        return kinds.get(value.name.lower()) in DAYS
     if isinstance(value, exp.Anonymous):
         first = value.expressions[0] if value.expressions else None
         is_earlier = value.name.upper() == "MIN" and first is not None and _is_date(first, kinds)

@@ -31,13 +31,15 @@ DAYS += ["2021-01-03", "2023-02-28", "2024-05-31", "1999-12-31", "2024-07-08"]
 MOMENTS = [f"{day} {time}" for day, time in zip(
     DAYS, ["00:00:00", "23:59:59.5", "12:00:00", "00:00:00", "00:00:00.000001", "10:30:00"] * 2,
     strict=False)]  # fmt: skip
+HOURS = ["00:00:00", "23:59:59.5", "13:00:00", "09:05:00.000001", "10:30:00", "12:59:59"]
+NOW = "2024-03-31 10:30:00"
 WHOLE = [0, 1, -1, 2, 3, 5, 7, -7, 50, 150, 250, -50, -150, 49, 51, 2**31 - 1, -(2**31) + 1]
 
 
 def make_rows(count: int = 240) -> list[tuple[Any, ...]]:
     chance = random.Random(20)
     columns = (WHOLE, WHOLE, [2**40 + 1, *WHOLE], FLOATS, DECIMALS, TEXTS, TEXTS, DAYS, DAYS)
-    columns += (MOMENTS, [True, False], ["calm", "rough"])
+    columns += (MOMENTS, [True, False], ["calm", "rough"], HOURS)
     rows = []
     for number in range(count):
         values = (chance.choice([*column, None]) for column in columns)
@@ -48,11 +50,12 @@ def make_rows(count: int = 240) -> list[tuple[Any, ...]]:
 TABLE = """
 CREATE TYPE mood AS ENUM ('rough', 'calm');
 CREATE TABLE t (id integer PRIMARY KEY, i integer, j integer, big bigint, f double precision,
-    d decimal(12,3), s varchar, w varchar, day date, other date, m timestamp, ok boolean, sea mood);
+    d decimal(12,3), s varchar, w varchar, day date, other date, m timestamp, ok boolean, sea mood,
+    h time);
 CREATE TABLE other (i integer, s double precision);
 INSERT INTO other VALUES (1, 2.5), (2, 1.5), (3, NULL), (7, 9)
 """
-VALUES = f"INSERT INTO t VALUES ({', '.join('?' * 13)})"
+VALUES = f"INSERT INTO t VALUES ({', '.join('?' * 14)})"
 
 
 class World:
@@ -87,7 +90,7 @@ def duck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         connection.executemany(VALUES, make_rows())
     with closing(DuckDB.open_file(folder / "a.duckdb")) as engine:
         renaming = read_renaming(engine, convert(engine, folder / "a.sqlite"))
-        with Comparer(folder / "a.sqlite", engine) as comparer:
+        with Comparer(folder / "a.sqlite", engine, now=NOW) as comparer:
             yield World(comparer, "duckdb", renaming)
 
 
@@ -111,7 +114,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         assert loaded.notes == []
         engine = stack.enter_context(closing(Postgres(loaded.url)))
         renaming = read_renaming(engine, convert(engine, folder / "a.sqlite"))
-        comparer = stack.enter_context(Comparer(folder / "a.sqlite", engine))
+        comparer = stack.enter_context(Comparer(folder / "a.sqlite", engine, now=NOW))
         yield World(comparer, "postgres", renaming)
 
 
@@ -143,6 +146,20 @@ HELD = [
     "SELECT id, day + INTERVAL '1 month', day - INTERVAL '1 year', day + 3 FROM t",
     "SELECT id, m + INTERVAL '1 month', m - INTERVAL '3 hours', m + INTERVAL '2 days' FROM t",
     "SELECT id, day - other FROM t",
+    "SELECT id FROM t WHERE day >= CURRENT_DATE - INTERVAL '30 days' OR m < now()",
+    "SELECT id FROM t WHERE m BETWEEN CURRENT_DATE - INTERVAL '3 months' AND CURRENT_DATE",
+    "SELECT id, CURRENT_DATE - day, extract(year FROM CURRENT_DATE) - 1 FROM t",
+    "SELECT id FROM t WHERE day >= date_trunc('week', CURRENT_DATE) - INTERVAL '8 weeks'",
+    "SELECT id FROM t WHERE m < date_trunc('month', CURRENT_TIMESTAMP) - INTERVAL '2 hours'",
+    "SELECT id FROM t WHERE m = day OR m >= other AND m < other + INTERVAL '1 month'",
+    "SELECT id, m > day, day <= m, m IN (day, other), m::date = day, day::timestamp = m FROM t",
+    "SELECT id FROM t WHERE m BETWEEN day AND '2024-03-31 10:00:00'",
+    "SELECT id, date_trunc('month', day) = day, coalesce(date_trunc('year', m), day) FROM t",
+    "SELECT i, max(day) + INTERVAL '1 month', min(m) - INTERVAL '1 day' FROM t GROUP BY i",
+    "SELECT id, (m + INTERVAL '1 month') + INTERVAL '1 month', day + 1 - 2 FROM t",
+    "SELECT id FROM t WHERE h < '13:00' AND h >= '09:05:00'",
+    "SELECT h, count(*) FROM t WHERE h BETWEEN '00:00:00' AND '23:59:59.5' GROUP BY h ORDER BY h",
+    "SELECT max(h), min(h), extract(hour FROM max(h)) FROM t",
     "SELECT id, extract(epoch FROM (m - other)), extract(epoch FROM m) FROM t",
     "SELECT id, extract(year FROM m), extract(month FROM day), extract(dow FROM day) FROM t",
     "SELECT id, date_trunc('month', m), date_trunc('week', day), date_trunc('hour', m) FROM t",
@@ -193,7 +210,23 @@ def test_postgres_has_the_same_rows(postgres: World, sql: str) -> None:
     assert postgres.is_held(sql)
 
 
-COLUMNS = ["i", "j", "big", "f", "d", "s", "w", "day", "other", "m", "ok", "sea"]
+COLUMNS = [
+    "i",
+    "j",
+    "big",
+    "f",
+    "d",
+    "s",
+    "w",
+    "day",
+    "other",
+    "m",
+    "ok",
+    "sea",
+    "h",
+    "CURRENT_DATE",
+    "now()",
+]
 LITERALS = ["2", "0", "1.5", "'ab'", "'é'", "'5'", "'2024-01-31'", "NULL", "-1", "2.5", "''"]
 VALUES_OF_SQL = [*COLUMNS, *LITERALS]
 

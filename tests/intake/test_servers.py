@@ -200,7 +200,12 @@ def test_nothing_is_written_there(source: Source) -> None:
     ):
         with pytest.raises(EngineError, match=r"expected one query|must not contain|cannot"):
             engine.execute(sql, max_rows=1)
-    for sql in ("SELECT 1 AS a; -- done", "VALUES (1)", "(SELECT 1)", "WITH a AS (SELECT 1) TABLE a"):
+    for sql in (
+        "SELECT 1 AS a; -- done",
+        "VALUES (1)",
+        "(SELECT 1)",
+        "WITH a AS (SELECT 1) TABLE a",
+    ):
         assert engine.execute(sql, max_rows=1) == [(1,)]
     assert len(engine.execute("SELECT 1 FROM ship", max_rows=9)) == 2
 
