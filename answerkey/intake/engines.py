@@ -7,6 +7,7 @@ zone of the sessions of their database, which is UTC for DuckDB.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import threading
@@ -28,6 +29,7 @@ DUCKDB, MYSQL, POSTGRES, SQLITE = ("duckdb", "mysql", "postgres", "sqlite")
 MAX_SECONDS = 60  # of a gold query there
 BATCH = 10_000  # rows fetched at once
 TABLE_FILES = (*delimited.ENDINGS, ".parquet")
+_MAX_DECIMAL_DIGITS = 38  # of DuckDB, which reads longer decimals of Parquet as floats
 _ROWS = "/rows"  # a view of rows that are inserted; no file has a name with /
 # What DuckDB calls the types of a delimited text.
 _DUCKDB_TYPES = {
@@ -331,16 +333,36 @@ def _load_parquet(connection: Any, path: Path) -> tuple[int, list[str]]:
             connection.execute(f"CREATE TABLE {name} AS FROM {rows}")
             with parquet.ParquetFile(link) as file:
                 count, written = file.metadata.num_rows, file.schema_arrow.names
+                remarks = _check_parquet(path, file)
         except (duckdb.Error, pyarrow.ArrowException) as error:
             words = first_line(error).replace(str(link), path.name)
             raise InputError(f"{path}: expected a table: {words}") from error
     names = [column for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall()]
     changed = [
-        f"column {there!r} is called {here}, since names are the same in any case"
+        f"column {there!r} is called {here}, since a name stands once in any case, and is not empty"
         for there, here in zip(written, names, strict=True)
         if there != here
     ]
-    return count, changed
+    return count, [*changed, *remarks]
+
+
+def _check_parquet(path: Path, file: Any) -> list[str]:
+    """What is to be said of values that DuckDB cuts.
+
+    Raises:
+        InputError: a column has decimals that DuckDB reads as floats.
+    """
+    columns = [file.schema.column(place) for place in range(len(file.schema))]
+    for column in columns:
+        kind = json.loads(column.logical_type.to_json())
+        if kind["Type"] == "Decimal" and kind["precision"] > _MAX_DECIMAL_DIGITS:
+            raise InputError(
+                f"{path}: column {column.path!r} has decimals of {kind['precision']} digits:"
+                f" expected at most {_MAX_DECIMAL_DIGITS}; write the column as text, or with fewer"
+            )
+    cut = [column.path for column in columns if column.physical_type == "INT96"]
+    words = "its times are of INT96, and have microseconds here; nanoseconds are cut"
+    return [f"{name}: {words}" for name in cut]
 
 
 def _read_column(column: SourceColumn) -> str:

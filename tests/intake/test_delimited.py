@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,37 @@ def test_parquet_that_is_none_is_told_by_its_name(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"ship\.parquet: expected a table: ") as caught:
             make(tmp_path / "ship.parquet")
         assert "answerkey-" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("digits", "is_read"), [(38, True), (39, False), (76, False)])
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_decimals_of_parquet_that_would_be_floats_are_an_error(
+    tmp_path: Path, digits: int, is_read: bool, is_nested: bool
+) -> None:
+    kind = pyarrow.decimal256(digits, 2) if digits > 38 else pyarrow.decimal128(digits, 2)
+    number = Decimal("123456789012345678.91")
+    array = pyarrow.array([[number]], pyarrow.list_(kind)) if is_nested else [number]
+    table = pyarrow.table({"price": array if is_nested else pyarrow.array(array, kind)})
+    path = tmp_path / "bill.parquet"
+    pyarrow.parquet.write_table(table, path)
+    if is_read:
+        assert str(number) in fetch(make(path)[1], "bill")[0][0]
+        return
+    with pytest.raises(InputError, match=rf"bill\.parquet: column 'price.*{digits} digits"):
+        make(path)
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_times_of_parquet_that_are_cut_are_told(tmp_path: Path, is_cut: bool) -> None:
+    path = tmp_path / "log.parquet"
+    times = pyarrow.array([1_709_200_800_123_456_789], pyarrow.timestamp("ns"))
+    table = pyarrow.table({"at": times, "n": [1]})
+    pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=is_cut)
+    tables, made = make(path)
+    digits = "123456" if is_cut else "123456789"
+    assert fetch(made, "log") == [(f"2024-02-29 10:00:00.{digits}", 1)]
+    told = ["at: its times are of INT96, and have microseconds here; nanoseconds are cut"]
+    assert tables["log"].warnings == told * is_cut
 
 
 def test_nested_values_are_json_that_sqlite_reads(tmp_path: Path) -> None:
