@@ -39,6 +39,7 @@ NO_JSON = "null in it for NaN or infinity, which JSON has not"
 _JSON_PART = re.compile(r'"(?:[^"\\]|\\.)*"|(-?Infinity|NaN)', re.DOTALL)
 DIGITS = "its numbers are text, since no number of SQLite has so many digits"
 NO_NUMBER = "NULL, since it is no number (NaN)"
+NO_SIGN = "0 without its sign, since SQLite has no -0"
 NO_TIME = "no time that functions of SQLite read: text as it is there"
 
 INTEGER, REAL, TEXT, BLOB, BOOLEAN = ("INTEGER", "REAL", "TEXT", "BLOB", "BOOLEAN")
@@ -61,6 +62,8 @@ _DECLARED = {
 }
 
 
+# Times of DuckDB with nanoseconds, which sqlglot does not read.
+_NANOSECONDS = {"TIMESTAMPTZ_NS": DATETIME, "TIME_NS": TIME}
 _NO_SCALE = re.compile(r"numeric\(\d+,-\d+\)")
 
 
@@ -74,6 +77,8 @@ def declare_type(kind: str, dialect: str) -> str:
 
     A decimal is REAL: in a NUMERIC column 12.00 would be the integer 12, and 12 / 5 would be 2.
     """
+    if dialect == DUCKDB and kind in _NANOSECONDS:
+        return _NANOSECONDS[kind]
     if kind == "oid" or _NO_SCALE.fullmatch(kind):  # of Postgres, which sqlglot does not read
         return INTEGER
     try:
@@ -111,6 +116,8 @@ def store_value(value: Any, lose: Callable[[str], None]) -> Value:
         if math.isnan(value):
             lose(NO_NUMBER)
             return None
+        if value == 0 and math.copysign(1, value) < 0:
+            lose(NO_SIGN)
         return value
     if isinstance(value, datetime):
         if value.tzinfo is not None:
@@ -220,7 +227,8 @@ def read_answer(rows: Sequence[Row], here: Sequence[Row]) -> list[tuple[Value, .
 
 _ZONED_TIME = re.compile(r"time(?:tz|(?:\(\d\))? with time zone)", re.IGNORECASE)
 _SOME_TIME = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d*)?)?"
-_OF_SQLITE = re.compile(rf"\d{{4}}-\d\d-\d\d(?: {_SOME_TIME})?|{_SOME_TIME}")
+_SOME_DAY = r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"  # 0000-00-00 is one of MySQL's
+_OF_SQLITE = re.compile(rf"{_SOME_DAY}(?: {_SOME_TIME})?|{_SOME_TIME}")
 _TIME_OF_DAY = re.compile(rf"({_SOME_TIME})([+-])(\d\d)(?::?(\d\d))?(?::?(\d\d))?")
 
 
@@ -546,5 +554,6 @@ def _store_time(value: Any, lose: Callable[[str], None]) -> Value:
 
 
 def _write_digits(value: Any, lose: Callable[[str], None]) -> Value:
-    is_number = isinstance(value, Decimal | int) and math.isfinite(value)
-    return _store_digits(value) if is_number else store_value(value, lose)
+    if not isinstance(value, Decimal | int) or math.isnan(value):
+        return store_value(value, lose)
+    return _store_digits(value) if math.isfinite(value) else str(value)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+import struct
+from collections.abc import Generator, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,7 @@ from answerkey.intake.engines import (
     MYSQL,
     EngineError,
     Row,
+    SourceColumn,
     SourceTable,
     first_line,
     gather_tables,
@@ -97,12 +99,13 @@ class MySQL:
         import pymysql
         from pymysql.cursors import SSCursor
 
-        columns = [quote_names(column.name, mark="`") for column in table.columns]
+        columns = [_select_column(column) for column in table.columns]
+        floats = [place for place, column in enumerate(table.columns) if _is_single(column)]
         try:
             with self._connection.cursor(SSCursor) as cursor:
                 cursor.execute(select_all(table, columns, mark="`"))
                 while rows := cursor.fetchmany(BATCH):
-                    yield from rows
+                    yield from (_shorten_floats(row, floats) for row in rows) if floats else rows
         except pymysql.Error as error:
             raise self._explain(error) from error
 
@@ -138,3 +141,39 @@ class MySQL:
 
 def _read_bits(value: bytes) -> int:
     return int.from_bytes(value, "big")
+
+
+def _is_single(column: SourceColumn) -> bool:
+    return column.type.startswith("float")
+
+
+def _select_column(column: SourceColumn) -> str:
+    """A column; a float as one of double precision, since MySQL writes but six of its digits."""
+    name = quote_names(column.name, mark="`")
+    return f"{name} + 0e0" if _is_single(column) else name
+
+
+def _shorten_floats(row: Row, places: Sequence[int]) -> Row:
+    values = list(row)
+    for place in places:
+        if values[place] is not None:
+            values[place] = _shorten_float(values[place])
+    return tuple(values)
+
+
+def _shorten_float(value: float) -> float:
+    """The number with the fewest digits that is the same in single precision.
+
+    >>> _shorten_float(0.10000000149011612), _shorten_float(16777215.0)
+    (0.1, 16777215.0)
+    """
+    single = struct.pack("f", value)
+    shorter = (float(f"{value:.{digits}g}") for digits in range(6, 9))
+    return next((each for each in shorter if _is_packed(each, single)), value)
+
+
+def _is_packed(value: float, single: bytes) -> bool:
+    try:
+        return struct.pack("f", value) == single
+    except OverflowError:
+        return False

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from answerkey.intake.conversion import DIGITS, name_columns
+from answerkey.intake.conversion import (
+    DIGITS,
+    NO_NUMBER,
+    NO_TIME,
+    _store_time,
+    _write_digits,
+    name_columns,
+)
 from answerkey.intake.engines import DuckDB
 from answerkey.intake.whole_database import convert
 from answerkey.sqlite.files import open_database
@@ -132,7 +140,15 @@ VALUES = [
         "2024-02-29 10:00:00.123456789",
     ),
     ("TIMESTAMPTZ", "'2024-02-29 10:00:00+02'", "DATETIME", "2024-02-29 08:00:00"),
+    (
+        "TIMESTAMPTZ_NS",
+        "'2024-02-29 10:00:00.123456789+02'",
+        "DATETIME",
+        "2024-02-29 08:00:00.123456789",
+    ),
     ("TIME", "'10:00:00'", "TIME", "10:00:00"),
+    ("TIME_NS", "'10:00:00.000000001'", "TIME", "10:00:00.000000001"),
+    ("DOUBLE", "'-0.0'", "REAL", 0.0),
     ("INTERVAL", "'3 days'", "TEXT", "3 days"),
     ("BLOB", "'\\xAA\\x00'", "BLOB", b"\xaa\x00"),
     ("BIT", "'101'", "TEXT", "101"),
@@ -163,7 +179,7 @@ def test_values_of_all_types_are_kept_or_counted_as_lost(tmp_path: Path) -> None
     assert [declared for _, _, declared in table.columns] == [kind for *_, kind, _ in VALUES]
     lost = [number for number in (3, 4, 7) if f"{number}: {DIGITS}" in table.lost]
     assert lost == [3, 4, 7]
-    assert len(table.lost) == 5  # and a NaN, and an infinite date
+    assert len(table.lost) == 6  # and a NaN, an infinite date, and a -0
 
 
 def test_keys_that_rows_break_in_sqlite_are_left_out_and_told(tmp_path: Path) -> None:
@@ -238,6 +254,23 @@ def test_csv_has_types_and_what_begins_with_0_is_text(tmp_path: Path) -> None:
     ]
     assert fetch(path, 'SELECT * FROM "only text"') == [("Sun", "Kiel")]
     assert fetch(path, "SELECT a, b FROM empty") == []
+
+
+def test_times_that_sqlite_does_not_read_are_counted() -> None:
+    lost: list[str] = []
+    days = ["2024-02-29", "0001-01-01", "0000-00-00", "2024-00-00", "2024-13-01", "2024-01-32"]
+    days += ["2024-01-01 24:00:00", "0000-00-00 00:00:00", "infinity", "838:59:59"]
+    assert [_store_time(day, lost.append) for day in days] == days
+    assert lost == [NO_TIME] * 8
+
+
+def test_infinite_number_among_long_ones_has_its_name() -> None:
+    values = [Decimal("1.50"), Decimal("Infinity"), Decimal("-Infinity"), Decimal("NaN")]
+    lost: list[str] = []
+    assert [_write_digits(value, lost.append) for value in values] == [
+        *("1.50", "Infinity", "-Infinity", None)
+    ]
+    assert lost == [NO_NUMBER]
 
 
 def test_parquet_has_its_own_types(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.intake import servers
+from answerkey.intake.conversion import NO_TIME
 from answerkey.intake.dialects import Comparer, read_renaming
 from answerkey.intake.engines import EngineError
 from answerkey.intake.sources import Source, open_source
@@ -268,6 +269,10 @@ INSERT INTO ship VALUES (1, 'Zoë', 12.00, '2024-02-29', '-10:30:15', 1, b'101',
 CREATE TABLE leg (ship int, n int, PRIMARY KEY (ship, n), FOREIGN KEY (ship) REFERENCES ship (id));
 INSERT INTO leg VALUES (1, 2), (1, 1);
 CREATE TABLE stop (ship int, n int, FOREIGN KEY (ship, n) REFERENCES leg (ship, n));
+CREATE TABLE sample (id int PRIMARY KEY, x float, y float(7,4), day date);
+SET sql_mode = '';
+INSERT INTO sample VALUES (1, 0.1, 123.4567, '0000-00-00'), (2, 16777215, -1, '2024-02-29'),
+    (3, 3.1415927, NULL, NULL);
 CREATE VIEW old AS SELECT name, YEAR(born) AS y FROM ship WHERE ok = 1;
 CREATE USER kim@localhost IDENTIFIED BY 'p@ss';
 GRANT SELECT, SHOW VIEW ON *.* TO kim@localhost;
@@ -312,6 +317,11 @@ def test_database_of_mysql_is_read_by_its_url(mariadb: str, tmp_path: Path) -> N
             (1, "Zoë", 12.0, "2024-02-29", "-10:30:15", 1, 5, "b", str(2**64 - 1), b"\xaa\x00", 2)
         ]
         assert fetch(path, "SELECT * FROM leg") == [(1, 1), (1, 2)]
+        assert fetch(path, "SELECT x, y, day FROM sample") == [
+            *((0.1, 123.4567, "0000-00-00"), (16777215.0, -1.0, "2024-02-29")),
+            (3.1415927, None, None),
+        ]
+        assert made["sample"].lost == [f"1 of day: {NO_TIME}"]
         assert made["leg"].keys[0] == 'PRIMARY KEY ("ship", "n")'
         assert made["stop"].keys == ['FOREIGN KEY ("ship", "n") REFERENCES "leg" ("ship", "n")']
         assert made["old"].kind == "view"
