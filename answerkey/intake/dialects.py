@@ -35,6 +35,7 @@ from answerkey.intake.conversion import (
 )
 from answerkey.intake.engines import DUCKDB, POSTGRES, Engine, EngineError, Row
 from answerkey.intake.meanings import (
+    LOOSE,
     OTHER,
     TEXT,
     Kind,
@@ -92,10 +93,11 @@ class Renaming(NamedTuple):
 
 
 _POSTGRES_ENUMS = "SELECT format_type(oid, NULL) FROM pg_type WHERE typtype = 'e'"
-# Columns with a collation of their own, which may hold another text equal.
+# Columns with a collation of their own, and whether it never holds two texts equal.
 _POSTGRES_COLLATED = """
-SELECT a.attname::text FROM pg_attribute a JOIN pg_class r ON r.oid = a.attrelid
-JOIN pg_namespace n ON n.oid = r.relnamespace
+SELECT a.attname::text, c.collisdeterministic
+FROM pg_attribute a JOIN pg_class r ON r.oid = a.attrelid
+JOIN pg_namespace n ON n.oid = r.relnamespace JOIN pg_collation c ON c.oid = a.attcollation
 WHERE a.attcollation NOT IN (0, 'pg_catalog."default"'::regcollation)
   AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'"""
 _POSTGRES_TEXT = "SELECT 'B' < 'a' AND 'Z' < '_' AND 'z' < 'é', lower('É') = 'É'"
@@ -111,22 +113,23 @@ def read_renaming(engine: Engine, tables: Sequence[ConvertedTable]) -> Renaming:
         return engine.execute(sql, max_rows=1_000_000)
 
     labels: set[str] = set()
-    collated: set[str] = set()
+    collated: dict[str, Kind] = {}
     sorts_bytes, folds_ascii = True, False
     if engine.dialect == POSTGRES:
         labels = {name for (name,) in fetch(_POSTGRES_ENUMS)}
-        collated = {name.lower() for (name,) in fetch(_POSTGRES_COLLATED)}
+        for name, is_strict in sorted(fetch(_POSTGRES_COLLATED), key=lambda row: not row[1]):
+            collated[name.lower()] = OTHER if is_strict else LOOSE
         ((sorts_bytes, folds_ascii),) = fetch(_POSTGRES_TEXT)
     elif engine.dialect == DUCKDB:
         names_found = (name for (found,) in fetch(_DUCKDB_COLLATED) for name in found or ())
-        collated = {name.strip('"').lower() for name in names_found}
+        collated = {name.strip('"').lower(): LOOSE for name in names_found}
     kinds: dict[str, dict[str, Kind]] = {}
     for table in tables:
         columns = {
             name: read_kind(kind, engine.dialect, labels=labels) for name, kind, _ in table.columns
         }
         own = {
-            name.lower(): OTHER if kind == TEXT and name.lower() in collated else kind
+            name.lower(): collated.get(name.lower(), kind) if kind == TEXT else kind
             for name, kind in columns.items()
         }
         _, name = table.place

@@ -22,10 +22,11 @@ from answerkey.intake.engines import DUCKDB, MYSQL, POSTGRES
 
 # Kinds of values. A whole number of Postgres is BIG where a sum of it is a decimal; a text of
 # LABEL is one of an enum; MIDNIGHT is a moment that is a date here, as what DATE_TRUNC gives; what
-# is OTHER, or None, has a type that SQLite has not, or is not known.
+# is OTHER, or None, has a type that SQLite has not, or is not known. What is LOOSE is equal there
+# to what is written otherwise: 'a' and 'A', 1 day and 24 hours.
 INTEGER, BIG, DECIMAL, FLOAT, BOOLEAN = ("integer", "big", "decimal", "float", "boolean")
 TEXT, LABEL, DATE, MOMENT, NULL, OTHER = ("text", "label", "date", "moment", "null", "other")
-MIDNIGHT, HOURS = "midnight", "time of day"
+MIDNIGHT, HOURS, LOOSE = "midnight", "time of day", "loose"
 WHOLE, NUMBERS = (INTEGER, BIG), (INTEGER, BIG, DECIMAL, FLOAT)
 DAYS, TIMES = (DATE, MIDNIGHT), (DATE, MIDNIGHT, MOMENT)
 Kind = str | None
@@ -45,6 +46,10 @@ _KINDS = {
     _Type.BOOLEAN: BOOLEAN,
     _Type.ENUM: LABEL,
 }
+_LOOSE = re.compile(
+    r"citext|interval|jsonb|timetz|time(\(\d\))? with time zone|(numeric|decimal).*\[\]",
+    re.IGNORECASE,
+)
 _MOST_DIGITS = 15  # that a float holds
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MIDNIGHT = " 00:00:00"
@@ -76,10 +81,12 @@ def read_kind(declared: str, dialect: str, *, labels: Iterable[str] = ()) -> str
     """Return the kind of a column of a type. labels: names of types that are enums.
 
     >>> [read_kind(each, "postgres") for each in ("bigint", "numeric(9,2)", "char(3)", "citext")]
-    ['big', 'decimal', 'other', 'other']
+    ['big', 'decimal', 'other', 'loose']
     """
     if declared in labels:
         return LABEL
+    if _LOOSE.match(declared):
+        return LOOSE
     try:
         built = exp.DataType.build(declared, dialect=dialect, udt=True)
     except SqlglotError:
@@ -212,7 +219,9 @@ class _Reader:
     def check_text(self, node: exp.Expr, kinds: Iterable[Kind], *, is_order: bool = False) -> None:
         """Refuse values that SQLite compares otherwise, as equal ones or by their order."""
         for kind in kinds:
-            if kind in (OTHER, None) or (kind == LABEL and is_order):
+            if kind == LOOSE:
+                words = "holds values equal that are written in two ways"
+            elif kind in (OTHER, None) or (kind == LABEL and is_order):
                 words = f"compares {kind or 'a value whose type is not known'}"
             elif kind != TEXT or (self.dialect != MYSQL and not is_order):
                 continue
@@ -612,8 +621,6 @@ def _make_distinct(reader: _Reader, node: exp.Expr) -> None:
     if isinstance(node, exp.SetOperation):
         for left, right in zip(node.left.selects, node.right.selects, strict=False):
             _be_one_kind(reader, node, [left.unalias(), right.unalias()])
-    if reader.dialect != MYSQL:
-        return
     values = list(node.expressions)
     select = node.find_ancestor(exp.Select)
     if isinstance(node, exp.SetOperation):
@@ -626,7 +633,8 @@ def _make_distinct(reader: _Reader, node: exp.Expr) -> None:
             select.selects[place - 1] if place else value
             for place, value in zip(places, values, strict=True)
         ]
-    reader.check_text(node, [reader.find(value.unalias()) for value in values])
+    kinds = [reader.find(value.unalias()) for value in values]
+    reader.check_text(node, [k for k in kinds if k == LOOSE or reader.dialect == MYSQL])
 
 
 def _take_part(reader: _Reader, node: exp.Expr) -> None:

@@ -16,7 +16,7 @@ import pytest
 from answerkey.intake import servers
 from answerkey.intake.dialects import Comparer, Renaming, read_renaming, translate
 from answerkey.intake.engines import DuckDB
-from answerkey.intake.meanings import MeaningError, Meanings, keep_meaning
+from answerkey.intake.meanings import MeaningError, Meanings, keep_meaning, read_kind
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.whole_database import convert
 
@@ -307,7 +307,7 @@ def test_random_queries_have_the_rows_of_postgres_or_are_refused(postgres: World
 
 
 KINDS = {"s": "text", "f": "float", "d": "decimal", "i": "integer", "x": None, "u": "other"}
-KINDS |= {"day": "date", "m": "moment"}
+KINDS |= {"day": "date", "m": "moment", "c": "loose"}
 
 
 @pytest.mark.parametrize(
@@ -334,6 +334,13 @@ KINDS |= {"day": "date", "m": "moment"}
         ("postgres", "SELECT s::varchar(2) FROM t", "text is cut there"),
         ("postgres", "SELECT 1 FROM t WHERE u = 'x'", "compares other"),
         ("postgres", "SELECT string_agg(s, ',') FROM t", "no rule says what groupconcat is"),
+        ("postgres", "SELECT 1 FROM t WHERE c = 'x'", "written in two ways"),
+        ("postgres", "SELECT 1 FROM t AS a JOIN t AS b ON a.c = b.c", "written in two ways"),
+        ("duckdb", "SELECT count(DISTINCT c) FROM t", "written in two ways"),
+        ("duckdb", "SELECT DISTINCT i, c FROM t", "written in two ways"),
+        ("duckdb", "SELECT c, count(*) FROM t GROUP BY 1", "written in two ways"),
+        ("duckdb", "SELECT c FROM t UNION SELECT c FROM t", "written in two ways"),
+        ("duckdb", "SELECT 1 FROM t WHERE c IN (SELECT c FROM t)", "written in two ways"),
         ("mysql", "SELECT 1 FROM t WHERE s = 'a'", "without regard to case"),
         ("mysql", "SELECT DISTINCT s FROM t", "without regard to case"),
         ("mysql", "SELECT s, count(*) FROM t GROUP BY 1", "without regard to case"),
@@ -348,6 +355,44 @@ def test_what_may_mean_something_else_is_refused(dialect: str, sql: str, words: 
 
     with pytest.raises(MeaningError, match=words):
         keep_meaning(sqlglot.parse_one(sql, read=dialect), Meanings(dialect, {"t": KINDS}))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "kind", "is_loose"),
+    [
+        ("postgres", "citext", True),
+        ("postgres", "interval", True),
+        ("postgres", "interval day to second", True),
+        ("postgres", "jsonb", True),
+        ("postgres", "numeric(9,2)[]", True),
+        ("postgres", "time with time zone", True),
+        ("postgres", "time(3) with time zone", True),
+        ("duckdb", "INTERVAL", True),
+        ("duckdb", "TIME WITH TIME ZONE", True),
+        ("duckdb", "TIMESTAMP WITH TIME ZONE", False),
+        ("postgres", "timestamp(3) with time zone", False),
+        ("postgres", "uuid", False),
+        ("postgres", "integer[]", False),
+        ("postgres", "character(5)", False),
+        ("postgres", "time without time zone", False),
+    ],
+)
+def test_types_whose_equal_values_are_written_otherwise(
+    dialect: str, kind: str, is_loose: bool
+) -> None:
+    assert (read_kind(kind, dialect) == "loose") == is_loose
+
+
+def test_text_of_duckdb_with_a_collation_is_loose(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
+    path = str(tmp_path / "x.duckdb")
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE ship (name VARCHAR COLLATE NOCASE, port VARCHAR)")
+        connection.execute("INSERT INTO ship VALUES ('Sun', 'Bergen')")
+    with closing(DuckDB.open_file(Path(path))) as engine:
+        tables = convert(engine, tmp_path / "made.sqlite")
+        kinds = read_renaming(engine, tables).kinds["ship"]
+    assert kinds == {"name": "loose", "port": "text"}
 
 
 def test_order_of_text_in_a_language_is_refused() -> None:
