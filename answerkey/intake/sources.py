@@ -211,7 +211,9 @@ def _open_file(
     with content.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_SQLITE_HEADER):
-        return Source(name, str(path), SQLITE_FILE, SQLITE, None, content, _find_words(path))
+        # What is not finished lies beside the file, and not beside a link to it.
+        file_there = content.resolve()
+        return Source(name, str(path), SQLITE_FILE, SQLITE, None, file_there, _find_words(path))
     if head[8:12] == b"DUCK":
         engine = DuckDB.open_file(content)
         stack.callback(engine.close)
