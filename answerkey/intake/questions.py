@@ -88,7 +88,7 @@ def read_questions(path: Path) -> GivenQuestions:
     bare: dict[str, list[str]] = {}
     questions = []
     for where, row in rows:
-        given = {role: row.get(name) for role, name in fields.items()}
+        given = {role: _read_field(path, where, role, row, name) for role, name in fields.items()}
         sql = _list_queries(given[SQL], given.get(OTHERS))
         for role, is_there in ((QUESTION, _is_text(given[QUESTION])), (SQL, bool(sql))):
             if not is_there:
@@ -112,7 +112,46 @@ def read_questions(path: Path) -> GivenQuestions:
             for role, places in bare.items()
         )
         raise InputError(f"{path}: {words}: expected text for each question")
+    notes += _list_unread(columns, fields, rows)
     return GivenQuestions(path, fields, questions, notes)
+
+
+def _read_field(path: Path, where: str, role: str, row: dict[str, Any], name: str) -> Any:
+    """What a row has in a field: for SQL perhaps a list, otherwise a text or None.
+
+    Raises:
+        InputError: it is neither, or has half of a character, which no file can hold.
+    """
+    value = row.get(name)
+    queries = value if isinstance(value, list) else [value]
+    for text in queries:
+        try:
+            str(text).encode()
+        except UnicodeEncodeError as error:
+            words = (
+                f"{where}: {name} has {error.object[error.start]!a}, which is half of a character"
+            )
+            raise InputError(f"{path}: {words}: remove it, or write both halves") from error
+    if role in (QUESTION, SQL, OTHERS) or isinstance(value, str):
+        return value
+    if value in (None, [], {}) or value != value:  # NaN is what pandas writes for nothing
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(f"{path}: {where}: {name} is {value!r:.80}: expected text")
+
+
+def _list_unread(
+    columns: Iterable[str], fields: dict[str, str], rows: list[tuple[str, dict[str, Any]]]
+) -> list[str]:
+    """A note on each field that has a name of ours, and text, and gives way to another one."""
+    names = {alias: role for role, aliases in ALIASES.items() for alias in aliases.split()}
+    return [
+        f"{column} is not read, since {role} is {fields[role]}"
+        for column in columns
+        if (role := names.get(_spell_name(column))) and fields.get(role, column) != column
+        if any(_is_text(row.get(column)) for _, row in rows)
+    ]
 
 
 def _find_field(role: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str | None:
@@ -121,9 +160,21 @@ def _find_field(role: str, rows: Iterable[tuple[str, dict[str, Any]]]) -> str | 
     spelled: dict[str, str] = {}
     for _, row in rows:
         for name, value in row.items():
-            if _is_text(value) or (role in (SQL, OTHERS) and _list_queries(value)):
-                spelled.setdefault("_".join(name.lower().replace("-", " ").split()), name)
+            if _is_given(role, value):
+                spelled.setdefault(_spell_name(name), name)
     return next((spelled[alias] for alias in ALIASES[role].split() if alias in spelled), None)
+
+
+def _is_given(role: str, value: Any) -> bool:
+    if role in (SQL, OTHERS):
+        return bool(_list_queries(value))
+    # A number or a list in another field is read, or is an error; it is not passed over.
+    is_other = role != QUESTION and value not in (None, "", [], {}) and value == value
+    return _is_text(value) or (is_other and not isinstance(value, str))
+
+
+def _spell_name(name: str) -> str:
+    return "_".join(name.lower().replace("-", " ").split())
 
 
 def _is_text(value: Any) -> bool:

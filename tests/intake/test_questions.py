@@ -230,3 +230,45 @@ def test_file_of_questions_is_found_among_tables(tmp_path: Path) -> None:
         find_questions(tmp_path)
     named = write(tmp_path / "questions.json", [{"question": "How many?", "sql": SQL}])
     assert find_questions(tmp_path) == named
+
+
+@pytest.mark.parametrize("field", ["evidence", "difficulty", "grading_method", "db_id", "split"])
+@pytest.mark.parametrize("value", [["x", "y"], {"a": 1}, True])
+def test_field_that_holds_no_text_is_an_error(tmp_path: Path, field: str, value: Any) -> None:
+    rows = [
+        {"question": "a", "sql": "SELECT 1"},
+        {"question": "b", "sql": "SELECT 2", field: value},
+    ]
+    path = tmp_path / "q.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(InputError, match=rf"row 1: {field} is .*: expected text"):
+        read_questions(path)
+
+
+@pytest.mark.parametrize(("value", "kept"), [(3, "3"), (1.5, "1.5"), ([], None), (None, None)])
+def test_number_is_text_and_nothing_is_none(tmp_path: Path, value: Any, kept: str | None) -> None:
+    row = {"question": "a", "sql": "SELECT 1", "difficulty": value}
+    path = tmp_path / "q.json"
+    path.write_text(json.dumps([row, {**row, "difficulty": float("nan")}]), encoding="utf-8")
+    first, second = read_questions(path).questions
+    assert first.kept.get("difficulty") == kept
+    assert second.kept == {}
+
+
+def test_field_that_gives_way_to_another_is_told(tmp_path: Path) -> None:
+    rows = [
+        {"question": "a", "sql": "SELECT 1", "evidence": "x", "tags": "y"},
+        {"question": "b", "sql": "SELECT 2", "hint": "z", "query": {"parsed": 1}, "text": ""},
+    ]
+    path = tmp_path / "q.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert read_questions(path).notes == ["hint is not read, since evidence is evidence"]
+
+
+@pytest.mark.parametrize("field", ["question", "sql", "evidence", "db_id", "other_sql"])
+def test_half_of_a_character_is_an_error(tmp_path: Path, field: str) -> None:
+    row = {"question": "a", "sql": "SELECT 1", field: "SELECT '\ud800'"}
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"line 1: {field} has '\\ud800', which is half"):
+        read_questions(path)
