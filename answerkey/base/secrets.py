@@ -30,6 +30,8 @@ _FIELD = re.compile(
     r"""|[^\s&;,"'<>)\]}]+)""",
     re.IGNORECASE,
 )
+# A parameter of a URL ends with `&` alone, whatever somebody did not write as %20 or %22.
+_PARAMETER = re.compile(rf"[?&][\w.-]*(?:{_NAMES})=(?P<value>[^&]+)", re.IGNORECASE)
 # A message may hold a path that was made of a URL, in which `//` is `/`.
 _URL_HEAD = re.compile(r"(?<![\w+.-])[a-z][\w+.-]{1,40}:/{1,3}", re.IGNORECASE)
 _USERINFO = re.compile(
@@ -101,10 +103,14 @@ def find_secrets(text: str) -> list[str]:
     found = [value.strip("'\"{}") for value in values]
     found += [value[1:-1].replace("}}", "}") for value in values if value.startswith("{")]  # ODBC
     if head := _URL_HEAD.search(text):
+        found += [match["value"] for match in _PARAMETER.finditer(text, head.end())]
         before, is_there, _ = text[head.end() :].rpartition("@")
         _, has_password, password = before.partition(":")
         if is_there and has_password:
             found.append(password)
+    elif not re.search(r"\s", text):  # kim:password@host, or oracle:thin:kim/password@//host
+        user, _, password = text.rpartition("@")[0].partition(":")
+        found += [password] if "/" not in user else []
     return [secret for secret in dict.fromkeys(found) if secret]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import encode_json
+from answerkey.base.secrets import hide_secrets
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.dialects import Translated
 from answerkey.intake.engines import SQLITE
@@ -47,7 +48,8 @@ def write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase])
     """The report of a corpus, in Markdown."""
     read = ", ".join(f"`{field}` as {role}" for role, field in given.fields.items())
     lines = [f"# The corpus {name}", ""]
-    lines += [f"{spell_count(len(given.questions), 'question')} of {given.path.name}: {read}.", ""]
+    file = hide_secrets(given.path.name)
+    lines += [f"{spell_count(len(given.questions), 'question')} of {file}: {read}.", ""]
     lines += [*(f"- {note}" for note in given.notes), ""] if given.notes else []
     for database in made:
         lines += _describe(database)
@@ -56,7 +58,8 @@ def write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase])
 
 def _describe(made: MadeDatabase) -> list[str]:
     source = made.source
-    lines = [f"## {source.name}", "", f"{source.place}: {source.kind}.", ""]
+    place = hide_secrets(source.place)
+    lines = [f"## {source.name}", "", f"{place}: {source.kind}.", ""]
     lines += [*(f"- {note}" for note in made.notes), ""] if made.notes else []
     if source.engine is None:
         lines += ["It is taken as it is, with its types, keys and rows.", ""]

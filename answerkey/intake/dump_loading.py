@@ -61,7 +61,8 @@ _OTHERS = (
     r"|ALTER\s+[^;]*\sOWNER\s+TO\s+\S+\s*\Z"
 )
 _PASSED_OVER = re.compile(_OTHERS, _FLAGS)
-_OF_ROLE = re.compile(r"ALTER\s+(?:ROLE|USER)\s.*\sSET\s", _FLAGS)
+# Without the value, which may be a key.
+_OF_ROLE = re.compile(r"ALTER\s+(?:ROLE|USER)\s.*?\sSET\s+[^\s=]+", _FLAGS)
 # What only a newer version knows, and what the template of a database has already.
 _NO_FAULT = re.compile(
     r'role "[^"]*" does not exist|must be (?:owner|able to SET ROLE)'
@@ -150,8 +151,8 @@ class DumpLoader:
         elif (found := _COPY.match(head)) is not None:
             words = "a dump reads and writes no file, and runs no program"
             self._lose(found["name"] or head[:50], f"COPY of line {statement.line}: {words}")
-        elif _OF_ROLE.match(head):
-            self.notes.append(f"not taken, since it is a role's own: {_shorten(head)}")
+        elif (found := _OF_ROLE.match(head)) is not None:
+            self.notes.append(f"not taken, since it is a role's own: {_shorten(found[0])}")
         elif not _PASSED_OVER.match(head):
             self._run(statement, head)
 

@@ -149,8 +149,47 @@ def test_url_that_can_be_read_in_two_ways_is_found(url: str, expected: bool) -> 
     assert has_plain_userinfo(url) is expected
 
 
+@pytest.mark.parametrize("name", ["password", "sslpassword", "api_key", "Token"])
+@pytest.mark.parametrize("secret", ["a b'c\"x7Q", "<x7Q>;y9", "x7Q)]}", "'x7Q' y9"])
+def test_parameter_of_a_url_is_secret_up_to_the_next_one(name: str, secret: str) -> None:
+    remember_secrets(f"postgresql://h/x?user=kim&{name}={secret}&port=1")
+    for words in (f'unexpected spaces found in "{secret}"', f"no such key: {secret}"):
+        assert "x7Q" not in hide_secrets(words)
+        assert "y9" not in hide_secrets(words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kim:q7Zx@db:5432/shop",
+        "kim:a:q7Zx/b@db/shop",
+        "shop=kim:q7Zx@db",
+        "jdbc:oracle:thin:kim/q7Zx@//db:1521/x",
+        "kim:q7@Zx@db",
+    ],
+)
+def test_secret_before_a_host_needs_no_head_of_a_url(text: str) -> None:
+    remember_secrets(text)
+    shown = hide_secrets(f"No {text.replace('//', '/')}: expected a file")
+    assert CORE not in shown
+    assert "q7" not in shown
+    assert "Zx" not in shown
+
+
+@pytest.mark.parametrize("path", ["data/local/shop@2024.db", "shop=data/a@b.csv", "kim@db", "a:b"])
+def test_path_has_no_secret(path: str) -> None:
+    assert find_secrets(path) == []
+
+
 def test_long_text_takes_no_long_time() -> None:
-    for text in ("a" * 200_000, "a:/" * 50_000, "password=" * 20_000, "://a:b@" * 30_000):
+    for text in (
+        "a" * 200_000,
+        "a:/" * 50_000,
+        "password=" * 20_000,
+        "://a:b@" * 30_000,
+        "a:" * 50_000,
+        "a:b@" * 50_000,
+    ):
         hide_secrets(text)
         find_secrets(text)
 

@@ -149,6 +149,19 @@ def test_statement_that_reaches_for_files_programs_or_rights_fails(tmp_path: Pat
 
 @needs_postgres
 @pytest.mark.slow
+def test_setting_of_a_role_is_told_without_its_value(tmp_path: Path) -> None:
+    settings = ("app.key TO 'q7Zx'", '"app.sign" = $$q7Zx$$', "app.list TO a, q7Zx")
+    sets = "".join(f"ALTER ROLE kim IN DATABASE shop SET {words};\n" for words in settings)
+    rows, notes = load(tmp_path, f"{START}{sets}ALTER USER kim PASSWORD 'q7Zx';")
+    assert rows == {"t": [(1, "x")]}
+    assert notes == [
+        f"not taken, since it is a role's own: ALTER ROLE kim IN DATABASE shop SET {name}"
+        for name in ("app.key", '"app.sign"', "app.list")
+    ]
+
+
+@needs_postgres
+@pytest.mark.slow
 def test_table_of_which_rows_are_lost_is_left_out_with_all_that_has_them(tmp_path: Path) -> None:
     rows, notes = load(
         tmp_path,

@@ -78,6 +78,28 @@ def test_sqlite_is_taken_as_it_is_and_the_pipeline_reads_the_corpus(project: Pat
     assert source.path == copied
 
 
+@pytest.mark.parametrize("suffix", ["-wal", "-journal"])
+def test_changes_beside_the_file_of_a_link_are_missed_by_nobody(project: Path, suffix: str) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    Path(f"theirs/ships.db{suffix}").write_bytes(b"rows")
+    Path("links").mkdir()
+    Path("links/fleet.db").symlink_to(Path("theirs/ships.db").resolve())
+    asked = write_questions(Path("theirs/asked.json"))
+    with pytest.raises(InputError, match=f"unfinished changes in ships.db{suffix}"):
+        make_corpus(FOLDER, databases=["links/fleet.db"], questions=asked)
+
+
+@pytest.mark.parametrize("folder", ["password=q7Zx", "backup-token=q7Zx", "kim;pwd=q7Zx"])
+def test_secret_in_the_name_of_a_folder_is_in_no_report(project: Path, folder: str) -> None:
+    make_database(Path(f"{folder}/ships.db"), SHIPS)
+    asked = write_questions(Path(folder) / "asked;key=1;secret=q7Zx.json")
+    told = make_corpus(FOLDER, databases=[f"{folder}/ships.db"], questions=asked)
+    files = (FOLDER / file for file in list_files(FOLDER))
+    made = "".join(file.read_text(errors="ignore") for file in files)
+    assert "q7Zx" not in made + told
+    assert "...: a file of SQLite." in made
+
+
 def test_params_keep_their_comments_and_all_other_values(project: Path) -> None:
     before = Path("params.yaml").read_text(encoding="utf-8")
     make_database(Path("theirs/ships.db"), SHIPS)
