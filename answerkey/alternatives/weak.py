@@ -30,6 +30,7 @@ _CLAUSES = (
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _MOST_STEPS = 60  # of each kind
 _MOST_COLUMNS = 6  # columns of a table that are looked at
+_SCALES = ("* 2", "/ 2", "* 3", "/ 3", "+ 1", "- 1")
 
 
 def list_weak(scopes: Scopes, rows: list[Row]) -> list[Change]:
@@ -42,6 +43,8 @@ def list_weak(scopes: Scopes, rows: list[Row]) -> list[Change]:
     weak = write_changes(scopes, steps, most=_MOST_STEPS)
     if rows and len(rows[0]) == 1:
         weak += [Change("weak_query", sql) for sql in _list_bare_queries(scopes)]
+    if len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], int):
+        weak += [Change("weak_query", sql) for sql in _list_scaled_counts(scopes)]
     return weak
 
 
@@ -103,6 +106,12 @@ def _list_bare_queries(scopes: Scopes) -> Iterator[str]:
             yield f"SELECT count(DISTINCT {column}) FROM {name}"
             for function in ("max", "min", "sum", "avg"):
                 yield f"SELECT {function}({column}) FROM {name}"
+
+
+def _list_scaled_counts(scopes: Scopes) -> Iterator[str]:
+    """Counts of the rows of the tables of a query, by a small factor or term."""
+    for name in (quote_name(table.name) for table in _list_tables(scopes)):
+        yield from (f"SELECT count(*) {scale} FROM {name}" for scale in _SCALES)
 
 
 def list_fitted(scopes: Scopes, rows: list[Row], find_rows: FindRows) -> list[Change]:

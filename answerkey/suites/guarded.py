@@ -21,7 +21,7 @@ def tells_apart(variant: Executions, query: Query, neighbor: Change, order: Orde
         return not is_void(rows, abs_tol=query.abs_tol) and not are_same(
             rows, query.rows, ordered=order, abs_tol=query.abs_tol
         )
-    return variant.tells_apart(rows, neighbor.sql, ordered=order, abs_tol=query.abs_tol)
+    return bool(variant.tells_apart(rows, neighbor.sql, ordered=order, abs_tol=query.abs_tol))
 
 
 def find_guarded(
@@ -38,29 +38,46 @@ def find_guarded(
             is_new = True
             trial.guarded.add(neighbor_index)
             for number in trial.kills:
-                if tells_guarded(trial, neighbor_index, number, variants[number]):
-                    trial.kills[number] |= {neighbor_index}
+                note_guarded(trial, {neighbor_index}, number, variants[number])
     return is_new
+
+
+def note_guarded(trial: Trial, guarded: set[int], number: int, variant: Executions) -> None:
+    """Note in a question which guarded queries a variant tells from gold."""
+    told = {index for index in guarded if _tells_guarded(trial, index, number, variant)}
+    trial.kills[number] = trial.kills[number] - guarded | told
 
 
 def _list_guarded(
     trial: Trial, suite: list[int], variants: Mapping[int, Executions], real: Executions
 ) -> Iterator[int]:
-    answers = [variants[number].read_rows(trial.query.sql) for number in suite]
-    if all(
+    answers = [
+        variants[number].read_rows(trial.query.sql)
+        for number in suite
+        if trial.is_proved_by(number)
+    ]
+    if answers and all(
         are_same(answers[0], other, ordered=False, abs_tol=trial.query.abs_tol) for other in answers
     ):
         trial.add_guess(answers[0])
-    for neighbor_index in (trial.list_killed() | trial.list_weak()) - trial.guarded:
+    candidates = trial.list_killed() | trial.list_weak() | trial.list_stopped()
+    for neighbor_index in candidates - trial.guarded:
         is_alive = not any(
-            tells_guarded(trial, neighbor_index, number, variants[number]) for number in suite
+            _tells_guarded(trial, neighbor_index, number, variants[number]) for number in suite
         )
         if is_alive and is_told(trial.query, neighbor_index, real):
             yield neighbor_index
 
 
-def tells_guarded(trial: Trial, neighbor_index: int, number: int, variant: Executions) -> bool:
+def _tells_guarded(trial: Trial, neighbor_index: int, number: int, variant: Executions) -> bool:
+    """Whether a variant tells a query from gold though it stands behind a guard: not where gold
+    gives the stored answer, since a guard that takes the variant for the real database is right
+    there."""
+    if not trial.is_proved_by(number):
+        return False
     query = trial.query
+    if neighbor_index < len(query.alive):
+        return neighbor_index in trial.kills[number]
     guess = neighbor_index - len(query.alive) - len(query.killed) - len(query.weak)
     if guess >= 0:
         return not are_same(

@@ -28,7 +28,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.cover import BY_HEART_WEIGHT, GUARDED_WEIGHT, choose_databases, choose_suite
 from answerkey.suites.gate import find_majority, find_other_reading, find_stable_order
-from answerkey.suites.guarded import find_guarded, tells_apart, tells_guarded
+from answerkey.suites.guarded import find_guarded, note_guarded, tells_apart
 from answerkey.suites.latent import show_latent
 from answerkey.suites.questions import (
     AGGREGATES,
@@ -360,10 +360,8 @@ class _Pool:
                     for neighbor_index, neighbor in enumerate(query.alive)
                     if tells_apart(variant, query, neighbor, order)
                 )
-            guarded = {
-                index for index in trial.guarded if tells_guarded(trial, index, number, variant)
-            }
-            trial.kills[number] = kills[id(query)] & trial.list_alive() | guarded
+            trial.kills[number] = kills[id(query)] & trial.list_alive()
+            note_guarded(trial, trial.guarded, number, variant)
 
     def choose(
         self, shard: Shard, questions: list[SuiteQuestion], trials: list[Trial]

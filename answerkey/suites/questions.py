@@ -35,6 +35,8 @@ GUESS = "guess"
 # Of a neighbor on the real database, which may be large. Where it takes more, it is not known to be
 # told from gold, and left to the variants.
 _MAX_STEPS = 500_000
+# The same of what lives on a suite, of which there are few.
+_MAX_STEPS_OF_LIVING = 3_000_000
 
 
 class SuiteQuestion(NamedTuple):
@@ -116,11 +118,12 @@ class Query:
     orders: how far it counts on each variant on which the answer counts, by its number.
     refused: why it does not count on others.
     killed, alive: the neighbors that the real database tells from gold, and those that it does not.
+    stopped: the indexes of the alive ones that took too much there.
     weak: weak queries, of which the real database has not been asked.
     fates: whether a variant tells a killed neighbor or a weak query from gold, by the number of the
         variant and the index of the query, as far as somebody asked.
-    told: whether the real database tells a weak query from gold, by its index, as far as somebody
-        asked.
+    told: whether the real database tells a weak query or a stopped neighbor from gold, by its
+        index, as far as somebody asked.
     """
 
     sql: str
@@ -133,6 +136,7 @@ class Query:
     refused: set[NoSuite] = field(default_factory=set)
     killed: list[Change] = field(default_factory=list)
     alive: list[Change] = field(default_factory=list)
+    stopped: set[int] = field(default_factory=set)
     weak: list[Change] = field(default_factory=list)
     fates: dict[tuple[int, int], bool] = field(default_factory=dict)
     told: dict[int, bool] = field(default_factory=dict)
@@ -146,8 +150,9 @@ class Trial:
     kills: by the number of a variant, the indexes of the alive neighbors that it tells from gold,
         and of the guarded ones.
     refused: why variants do not count for it, though its query's answer does there.
-    guarded: the indexes of killed neighbors, weak queries and guesses that a suite that was chosen
-        does not tell from gold: who tells the real database from the suite is right with them.
+    guarded: the indexes of killed and stopped neighbors, weak queries and guesses that a suite that
+        was chosen does not tell from gold: who tells the real database from the suite is right with
+        them.
     guesses: the answers that gold gave on all databases of a suite.
     latent: what is told of the first reading that differs on a variant.
     """
@@ -182,10 +187,14 @@ class Trial:
         return frozenset(index for index, neighbor in alive if neighbor.sql not in means)
 
     def list_killed(self) -> frozenset[int]:
-        """The indexes of those that it tells, of the guarded weak queries, and of the guesses."""
+        """The indexes of those that it tells, of the guarded queries, and of the guesses."""
         start, others = len(self.query.alive), self.list_weak() - self.guarded
         count = len(self.query.killed) + len(self.query.weak) + len(self.guesses)
-        return frozenset(range(start, start + count)) - others
+        return frozenset({*range(start, start + count), *self.guarded}) - others
+
+    def list_stopped(self) -> frozenset[int]:
+        """The indexes of the neighbors that took too much on the real database."""
+        return self.list_alive() & self.query.stopped
 
     def list_weak(self) -> frozenset[int]:
         """The indexes of the weak queries."""
@@ -194,7 +203,11 @@ class Trial:
 
     def is_proved(self) -> bool:
         """Whether some variant tells the stored answer said by heart, which is the last one."""
-        return len(self.query.alive) - 1 in self.list_told()
+        return any(map(self.is_proved_by, self.kills))
+
+    def is_proved_by(self, number: int) -> bool:
+        """Whether a variant tells it, since gold gives another answer there."""
+        return len(self.query.alive) - 1 in self.kills[number]
 
     def tell_why_none(self) -> NoSuite:
         """Return why it has no suite: what kept it from the variant on which it came furthest."""
@@ -282,30 +295,34 @@ def _sort_neighbors(query: Query, real: Executions, schema: Schema, max_neighbor
     codes = write_changes(scopes, [mutate_codes(scopes, real.find_rows)], most=max_neighbors)
     fitted = list_fitted(scopes, query.rows, real.find_rows)
     for neighbor in neighbors + codes + fitted:
-        (query.killed if _tells(real, query, neighbor) else query.alive).append(neighbor)
+        is_told = _tells(real, query, neighbor, _MAX_STEPS)
+        if is_told is None:
+            query.stopped.add(len(query.alive))
+        (query.killed if is_told else query.alive).append(neighbor)
     query.alive.append(Change(BY_HEART, write_by_heart(query.rows)))
     known = {query.sql, *(neighbor.sql for neighbor in query.alive + query.killed)}
     query.weak = [weak for weak in list_weak(scopes, query.rows) if weak.sql not in known]
 
 
 def is_told(query: Query, index: int, real: Executions) -> bool:
-    """Whether the real database tells a killed neighbor, or a weak query, from gold."""
-    weak_index = index - len(query.alive) - len(query.killed)
-    if not 0 <= weak_index < len(query.weak):
+    """Whether the real database tells a killed or stopped neighbor, or a weak query, from gold."""
+    others = dict(enumerate(query.weak, start=len(query.alive) + len(query.killed)))
+    others |= {stopped: query.alive[stopped] for stopped in query.stopped}
+    if index not in others:
         return True
     if index not in query.told:
-        query.told[index] = _tells(real, query, query.weak[weak_index])
+        query.told[index] = bool(_tells(real, query, others[index], _MAX_STEPS_OF_LIVING))
     return query.told[index]
 
 
-def _tells(real: Executions, query: Query, neighbor: Change) -> bool:
+def _tells(real: Executions, query: Query, neighbor: Change, max_steps: int) -> bool | None:
     return real.tells_apart(
         query.rows,
         neighbor.sql,
         ordered=query.order,
         accepted_rows=query.accepted_rows,
         abs_tol=query.abs_tol,
-        max_steps=_MAX_STEPS,
+        max_steps=max_steps,
     )
 
 

@@ -36,6 +36,11 @@ def barns() -> Iterator[sqlite3.Connection]:
         ("SELECT max(litres) FROM goat WHERE id > 1", "SELECT SUM(litres) FROM goat WHERE id > 1"),
         ("SELECT max(litres) FROM goat WHERE id > 1", 'SELECT min("litres") FROM "goat"'),
         ("SELECT max(litres) FROM goat WHERE id > 1", 'SELECT count(*) FROM "goat"'),
+        ("SELECT count(DISTINCT litres) FROM goat", 'SELECT count(*) / 2 FROM "goat"'),
+        (
+            "SELECT count(*) FROM barn b JOIN goat g ON b.id = g.barn_id WHERE litres > 4",
+            'SELECT count(*) - 1 FROM "barn"',
+        ),
         ("SELECT DISTINCT town, id FROM barn", "SELECT town, id FROM barn"),
         (
             "SELECT town, count(*) FROM barn GROUP BY town HAVING count(*) > 1",

@@ -39,6 +39,18 @@ def test_query_that_fails_or_passes_its_last_bound_stays_failed(tmp_path: Path) 
             assert executions.find_rows(sql) is None
 
 
+def test_nobody_knows_whether_a_query_that_was_stopped_is_apart(tmp_path: Path) -> None:
+    sql = _COUNT.format(3000, "count(*)")
+    with GuardedDatabase(make_database(tmp_path / "a.sqlite", "CREATE TABLE t (a);")) as database:
+        executions = Executions(database)
+        for max_steps, is_apart in ((2000, None), (None, False), (2000, None)):
+            assert is_apart is executions.tells_apart(
+                [(3000,)], sql, ordered=False, max_steps=max_steps
+            )
+        assert executions.tells_apart([(3001,)], sql, ordered=False) is True
+        assert executions.tells_apart([(1,)], "SELECT b FROM t", ordered=False) is True
+
+
 def test_answers_are_apart_by_more_than_the_tolerance(tmp_path: Path) -> None:
     assert is_void([(1.2e-10, None)], abs_tol=1e-9)
     assert not is_void([(1.2e-10, None)])

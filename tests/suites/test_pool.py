@@ -13,6 +13,7 @@ import pytest
 from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.base.records import Shard
+from answerkey.comparison.join import find_in_suite
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
@@ -404,6 +405,65 @@ def test_weak_query_behind_a_guard_is_told(tmp_path, gold):
         assert any(
             not are_same(execute(path, gold), execute(path, sql), ordered=order) for path in suite
         ), sql
+
+
+ARRIVALS = """
+CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, flag TEXT, tons INTEGER, crew INTEGER);
+INSERT INTO ship VALUES (1, 'Tern', 'NL', 90, 12), (2, 'Ruby', 'PT', 80, 11),
+    (3, 'Mole', 'NL', 60, 8), (4, 'Kite', 'IE', 40, 7), (5, 'Able', 'PT', 20, 3);
+"""
+
+
+@pytest.mark.parametrize("steps", [500_000, 30])
+def test_question_on_which_a_weak_query_behind_a_guard_is_right_is_flagged(
+    tmp_path, monkeypatch, steps
+):
+    """A variant of a small database may have as many rows, so that the guard says the stored answer
+    there: gold must give another one. So it is with a query that took too much at first."""
+    monkeypatch.setattr("answerkey.suites.questions._MAX_STEPS", steps)
+    golds = [
+        "SELECT name FROM ship ORDER BY name DESC",
+        "SELECT tons FROM ship ORDER BY tons DESC",
+        "SELECT tons FROM ship ORDER BY tons DESC LIMIT 1",
+        "SELECT flag FROM ship GROUP BY flag ORDER BY sum(tons) DESC LIMIT 1",
+        "SELECT name FROM ship WHERE flag = 'PT'",
+        "SELECT count(DISTINCT flag) FROM ship",
+        "SELECT name FROM ship WHERE tons < (SELECT max(tons) FROM ship)",
+        "SELECT flag FROM ship WHERE tons > 70 INTERSECT SELECT flag FROM ship WHERE tons < 30",
+    ]
+    records = make(tmp_path, *(("What?", gold) for gold in golds), sql=ARRIVALS).records
+    real, schema = tmp_path / "ships.sqlite", read_world(tmp_path)
+    for gold, record in zip(golds, records, strict=True):
+        tree, rows, order = parse_sql(gold), execute(real, gold), "ORDER BY" in gold
+        others = list_neighbors(tree, schema, max_neighbors=60)
+        others += list_weak(Scopes(tree, schema), rows)
+        suite = [
+            (path, execute(path, gold))
+            for path in (
+                tmp_path / "variants" / Path(database["path"]).name
+                for database in record["databases"]
+            )
+        ]
+        right = [
+            other.sql
+            for other in others
+            if not are_same(rows, execute(real, other.sql), ordered=order)
+            and all(
+                are_same(answer, execute(path, guard(rows, other.sql)), ordered=order)
+                for path, answer in suite
+            )
+        ]
+        flags = find_in_suite(record, min_mutation_score=0.5)
+        assert not right or "weak_answer" in {flag.code for flag in flags}, right
+
+
+def guard(rows: list[Row], weak: str) -> str:
+    """The stored answer where there are five ships, and else a weak query."""
+    is_real = "(SELECT count(*) FROM ship) = 5"
+    return (
+        f"SELECT * FROM ({write_by_heart(rows)}) WHERE {is_real}"
+        f" UNION ALL SELECT * FROM ({weak}) WHERE NOT {is_real}"
+    )
 
 
 NUMBERS = ("9223372036854775807", "1e300", "100000000000000000000", "4611686018427387911")
