@@ -28,7 +28,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.cover import BY_HEART_WEIGHT, GUARDED_WEIGHT, choose_databases, choose_suite
 from answerkey.suites.gate import find_majority, find_other_reading, find_stable_order
-from answerkey.suites.guarded import find_guarded, note_guarded, tells_apart
+from answerkey.suites.guarded import find_guarded, may_pass, note_guarded, tells_apart
 from answerkey.suites.latent import show_latent
 from answerkey.suites.questions import (
     AGGREGATES,
@@ -333,6 +333,7 @@ class _Pool:
     def _ask(self, number: int, storages: list[Executions], trials: list[Trial]) -> None:
         variant = storages[0]
         kills: dict[int, frozenset[int]] = {}
+        passes = may_pass(variant, self._real, self._schema)
         for query in {id(trial.query): trial.query for trial in trials}.values():
             order = find_stable_order(query, storages, self._schema)
             if isinstance(order, NoSuite):
@@ -361,6 +362,8 @@ class _Pool:
                     if tells_apart(variant, query, neighbor, order)
                 )
             trial.kills[number] = kills[id(query)] & trial.list_alive()
+            if passes and not trial.is_proved_by(number):
+                trial.passing.add(number)
             note_guarded(trial, trial.guarded, number, variant)
 
     def choose(

@@ -153,7 +153,9 @@ class Trial:
     guarded: the indexes of killed and stopped neighbors, weak queries and guesses that a suite that
         was chosen does not tell from gold: who tells the real database from the suite is right with
         them.
-    guesses: the answers that gold gave on all databases of a suite.
+    passing: the variants that a guard may take for the real database, and is right, since gold
+        gives the stored answer there.
+    guesses: the answers that gold gave on all databases of a suite, the passing ones left out.
     latent: what is told of the first reading that differs on a variant.
     """
 
@@ -163,6 +165,7 @@ class Trial:
     kills: dict[int, frozenset[int]] = field(default_factory=dict)
     refused: set[NoSuite] = field(default_factory=set)
     guarded: set[int] = field(default_factory=set)
+    passing: set[int] = field(default_factory=set)
     guesses: list[list[Row]] = field(default_factory=list)
     latent: LatentAmbiguity | None = None
 
