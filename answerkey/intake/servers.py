@@ -37,7 +37,8 @@ _MAX_PLACE_LENGTH = 60  # of the 100 letters that the path of a socket may have
 _USER = "postgres"  # a user of the machine; a server never runs as root
 _SUPERUSER, _LOADER = "postgres", "loader"  # roles of the server
 # Whoever reads the pipe on its standard input ends with whoever writes to it, killed or not. Then
-# the server ends, and its folder goes.
+# the server ends, and its folder goes. It is told more than once: while a server starts, it passes
+# the signal over, as all do that a shell starts behind `&`.
 _SUPERVISE = """
 folder=$1 initdb=$2 postgres=$3
 trap 'rm -rf "$folder"' EXIT
@@ -46,7 +47,7 @@ exec 3<&0
 "$postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c timezone=UTC \
     -c log_timezone=UTC -c datestyle=iso,mdy -c logging_collector=off 3<&- &
 server=$!
-(read -r _ <&3; kill -QUIT $server) &
+(read -r _ <&3; while kill -QUIT $server 2>&-; do sleep 1; done) &
 wait $server
 """
 # It makes databases and all that is in them. It owns no right to files, programs or other roles.

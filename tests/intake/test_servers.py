@@ -8,6 +8,8 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -88,6 +90,31 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(dumps: Path) -> Iterator[Source]:
     with ExitStack() as stack:
         yield open_source(str(dumps / "ships.sql"), stack, without=Path("questions"))
+
+
+def test_server_that_passes_over_a_signal_while_it_starts_ends_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    programs = {}
+    for name, code in {
+        "initdb": "",
+        "postgres": "signal.signal(signal.SIGQUIT, signal.SIG_IGN); (folder / 'on').touch();"
+        " time.sleep(1); signal.signal(signal.SIGQUIT, signal.SIG_DFL); time.sleep(60)",
+    }.items():
+        lines = ["#!" + sys.executable, "import pathlib, signal, time"]
+        lines += [f"folder = pathlib.Path({str(tmp_path)!r})", code]
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+        programs[name] = tmp_path / name
+    command = ["/bin/sh", "-c", servers._SUPERVISE, "sh", folder, *programs.values()]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        while not (tmp_path / "on").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(timeout=20)
+    assert not folder.exists()
 
 
 def fetch(path: Path, sql: str) -> list[Any]:
