@@ -56,6 +56,9 @@ _MIDNIGHT = " 00:00:00"
 _HOURS = re.compile(r"\d\d:\d\d:\d\d(\.\d*[1-9])?")
 _MOMENT = re.compile(rf"{_DAY.pattern} {_HOURS.pattern}")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+# A regular expression that looks for words: ab, ^ab$, ab|cd, ^(ab|cd).
+_WORD = r"[A-Za-z0-9 ,;:@#/&'!-]+"
+_WORDS = re.compile(rf"(\^?)(\()?({_WORD}(?:\|{_WORD})*)(?(2)\))(\$?)")
 _FORMAT = re.compile(r"(%[YmdHMS]|[^%])*")
 
 
@@ -396,12 +399,17 @@ def _add(reader: _Reader, node: exp.Expr) -> None:
         _move(reader, node, amount.this, amount.text("unit"))
     elif kind == DATE and reader.find(amount) in WHOLE:
         _move(reader, node, amount, "DAY")
-    elif not (isinstance(node, exp.Sub) and kind == DATE and reader.find(amount) == DATE):
-        if isinstance(node.parent, exp.Paren) and isinstance(node.parent.parent, exp.Extract):
-            reader.need(node, node.this, TIMES)
-            reader.need(node, amount, TIMES)
-        else:
-            _need_numbers(reader, node)
+        days = exp.Interval(this=amount.copy(), unit=exp.var("DAY"))
+        reader.put(node, type(node)(this=node.this.copy(), expression=days), DATE)
+    elif isinstance(node, exp.Sub) and kind == DATE and reader.find(amount) == DATE:
+        first, last = (exp.func("JULIANDAY", each.copy()) for each in (node.this, amount))
+        difference = exp.Paren(this=exp.Sub(this=first, expression=last))
+        reader.put(node, exp.cast(difference, "BIGINT"), INTEGER)
+    elif isinstance(node.parent, exp.Paren) and isinstance(node.parent.parent, exp.Extract):
+        reader.need(node, node.this, TIMES)
+        reader.need(node, amount, TIMES)
+    else:
+        _need_numbers(reader, node)
 
 
 def _add_units(reader: _Reader, node: exp.Expr) -> None:
@@ -539,6 +547,23 @@ def _like(reader: _Reader, node: exp.Expr) -> None:
     written = "".join(marks.get(letter, letter) for letter in pattern.name)
     glob = exp.Glob(this=node.this.copy(), expression=exp.Literal.string(written))
     reader.put(node, _negate(node, glob))
+
+
+def _search(reader: _Reader, node: exp.Expr) -> None:
+    """s ~ '^(AM|GO)' -> s GLOB 'AM*' OR s GLOB 'GO*'"""
+    reader.need(node, node.this, (TEXT, LABEL))
+    pattern = node.expression
+    found = _WORDS.fullmatch(pattern.name) if _is_text_literal(pattern) else None
+    start, is_open, words, end = found.groups() if found else ("", "", "", "")
+    is_cut = (start or end) and "|" in words and not is_open  # ^a|b: only a is at the start
+    if reader.dialect != POSTGRES or not words or is_cut:
+        raise MeaningError(f"{_show(node)}: a regular expression, which SQLite has not")
+    is_folded = isinstance(node, exp.RegexpILike)
+    many, form = ("%", exp.Like) if is_folded else ("*", exp.Glob)
+    before, after = ("" if anchor else many for anchor in (start, end))
+    texts = (exp.Literal.string(f"{before}{word}{after}") for word in words.split("|"))
+    looked_for = [form(this=node.this.copy(), expression=text) for text in texts]
+    reader.put(node, exp.Paren(this=exp.or_(*looked_for)))
 
 
 def _negate(node: exp.Expr, new: exp.Expr) -> exp.Expr:
@@ -857,6 +882,7 @@ _ORDERS: _Nodes = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 _EQUALS: _Nodes = (exp.EQ, exp.NEQ, exp.In, exp.NullSafeEQ, exp.NullSafeNEQ)
 _COMPARISONS = _ORDERS + _EQUALS
 _LIKES: _Nodes = (exp.Like, exp.ILike)
+_REGULAR: _Nodes = (exp.RegexpLike, exp.RegexpILike)
 _BESIDE = _COMPARISONS + _LIKES
 _DATE_PARTS: _Nodes = (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.DayOfMonth, exp.DayOfYear)
 _TIME_PARTS: _Nodes = (exp.Hour, exp.Minute)
@@ -885,7 +911,7 @@ _FINDERS: dict[type | None, Callable[[_Reader, exp.Expr], Kind]] = {
     **dict.fromkeys((exp.Count, exp.Length, exp.DateDiff, *_RANKS), _be(BIG)),
     **dict.fromkeys((exp.Extract, *_PARTS), _of_part),
     **dict.fromkeys((*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.Exists), _be(BOOLEAN)),
-    **dict.fromkeys((exp.Like, exp.ILike, exp.Glob, exp.Boolean), _be(BOOLEAN)),
+    **dict.fromkeys((*_REGULAR, exp.Like, exp.ILike, exp.Glob, exp.Boolean), _be(BOOLEAN)),
     **dict.fromkeys(_CUT_TEXTS + _TEXTS, _be(TEXT)),
     **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _of_cut),
     **dict.fromkeys((exp.DateAdd, exp.DateSub), _of_units),
@@ -912,6 +938,7 @@ _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
     exp.Coalesce: _coalesce,
     exp.Nullif: _nullif,
     **dict.fromkeys((exp.Like, exp.ILike), _like),
+    **dict.fromkeys(_REGULAR, _search),
     **dict.fromkeys((exp.Lower, exp.Upper), _fold),
     **dict.fromkeys((exp.Substring, exp.Left, exp.Right), _cut_text),
     **dict.fromkeys((exp.Concat, exp.DPipe), _join_texts),

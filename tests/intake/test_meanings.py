@@ -145,7 +145,8 @@ HELD = [
     "SELECT id FROM t WHERE i = '5' OR f > '2.5'",
     "SELECT id, day + INTERVAL '1 month', day - INTERVAL '1 year', day + 3 FROM t",
     "SELECT id, m + INTERVAL '1 month', m - INTERVAL '3 hours', m + INTERVAL '2 days' FROM t",
-    "SELECT id, day - other FROM t",
+    "SELECT id, day - other, (day + 3) - other FROM t",
+    "SELECT i, max(day) - min(other), max(day) + 3, CURRENT_DATE - max(day) FROM t GROUP BY i",
     "SELECT id FROM t WHERE day >= CURRENT_DATE - INTERVAL '30 days' OR m < now()",
     "SELECT id FROM t WHERE m BETWEEN CURRENT_DATE - INTERVAL '3 months' AND CURRENT_DATE",
     "SELECT id, CURRENT_DATE - day, extract(year FROM CURRENT_DATE) - 1 FROM t",
@@ -193,6 +194,8 @@ OF_POSTGRES = [
     "SELECT id, f::int, d::int, d::numeric(10,1) FROM t WHERE abs(f) < 1e9",
     "SELECT id, i / 3, big / 3, sum(big) OVER (PARTITION BY i) / 3 FROM t",
     "SELECT id, to_char(m, 'YYYY-MM') FROM t",
+    "SELECT id FROM t WHERE s ~ 'a' OR s ~ '^(A|Z|z)' OR w ~ '10|9' OR w !~* '^AB$'",
+    "SELECT id, s ~ '^a', s ~* 'B$', s ~* '(ab|zo)', w ~ 'a-b', s ~ '^A$' FROM t",
     "SELECT id, upper(s), lower(w) FROM t",  # in the locale C
 ]
 
@@ -319,6 +322,10 @@ KINDS |= {"day": "date", "m": "moment", "c": "loose"}
         ("duckdb", "SELECT CAST(x AS INTEGER) FROM t", "a value whose type is not known"),
         ("duckdb", "SELECT f::decimal(9,2) FROM t", "how a float becomes a decimal"),
         ("duckdb", "SELECT round(f, 1) FROM t", "near a half is not known"),
+        ("postgres", "SELECT 1 FROM t WHERE s ~ '^a|b'", "a regular expression"),
+        ("postgres", "SELECT 1 FROM t WHERE s ~ '(a'", "a regular expression"),
+        ("postgres", "SELECT 1 FROM t WHERE s ~* 'a.c'", "a regular expression"),
+        ("duckdb", "SELECT 1 FROM t WHERE regexp_matches(s, 'a')", "a regular expression"),
         ("duckdb", "SELECT i FROM t ORDER BY d / i", r"by 0 it is infinite"),
         ("duckdb", "SELECT d / i AS share FROM t ORDER BY share", r"by 0 it is infinite"),
         ("duckdb", "SELECT i FROM t WHERE d / i > 1", r"by 0 it is infinite"),
