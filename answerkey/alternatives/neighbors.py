@@ -423,12 +423,13 @@ def _mutate_order(scopes: Scopes) -> Steps:
             continue
         with changed(query, order=None):
             yield "order_dropped"
-        with replaced(order, exp.Order(expressions=[_reverse(term) for term in order.expressions])):
+        with replaced(order, exp.Order(expressions=[reverse(term) for term in order.expressions])):
             yield "order_reversed"
 
 
-def _reverse(term: exp.Ordered) -> exp.Ordered:
-    """NULL comes first in SQLite, and last where the order is descending."""
+def reverse(term: exp.Ordered) -> exp.Ordered:
+    """A term of ORDER BY in the other direction: NULL comes first in SQLite, and last where the
+    order is descending."""
     is_descending = not term.args.get("desc")
     return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=not is_descending)
 

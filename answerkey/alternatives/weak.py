@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from answerkey.alternatives.neighbors import reverse
 from answerkey.alternatives.trees import Change, FindRows, Steps, changed, replaced, write_changes
 from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import Scopes
@@ -39,7 +40,13 @@ def list_weak(scopes: Scopes, rows: list[Row]) -> list[Change]:
     `SELECT max(a) FROM t WHERE b > 2` -> `SELECT MAX(a) FROM t`, `SELECT AVG(a) FROM t WHERE b >
     2`, `SELECT DISTINCT "a" FROM "t"`, ...
     """
-    steps = [_drop_clauses(scopes), _drop_joins(scopes), _drop_sides(scopes), _swap(scopes)]
+    steps = [
+        _drop_clauses(scopes),
+        _drop_joins(scopes),
+        _drop_sides(scopes),
+        _drop_orders(scopes),
+        _swap(scopes),
+    ]
     weak = write_changes(scopes, steps, most=_MOST_STEPS)
     if rows and len(rows[0]) == 1:
         weak += [Change("weak_query", sql) for sql in _list_bare_queries(scopes)]
@@ -69,6 +76,19 @@ def _drop_sides(scopes: Scopes) -> Steps:
     for operation in scopes.nodes.find_all(exp.SetOperation):
         for side in (operation.this, operation.expression):
             with replaced(operation, side.copy()):
+                yield "weak_query"
+
+
+def _drop_orders(scopes: Scopes) -> Steps:
+    """A window, or rows that are put together, in any order, and in that from the other end."""
+    for order in scopes.nodes.find_all(exp.Order):
+        parent = order.parent
+        if isinstance(parent, exp.Query):
+            continue  # neighbors have other orders
+        with replaced(order, exp.Order(expressions=[*map(reverse, order.expressions)])):
+            yield "weak_query"
+        if isinstance(parent, exp.Window):
+            with changed(parent, order=None):
                 yield "weak_query"
 
 

@@ -55,6 +55,14 @@ def barns() -> Iterator[sqlite3.Connection]:
             "SELECT COUNT(*) FROM goat AS g",
         ),
         (
+            "SELECT name, rank() OVER (PARTITION BY barn_id ORDER BY litres DESC) FROM goat",
+            "SELECT name, RANK() OVER (PARTITION BY barn_id) FROM goat",
+        ),
+        (
+            "SELECT name, lag(litres) OVER (ORDER BY id) FROM goat",
+            "SELECT name, LAG(litres) OVER (ORDER BY id DESC) FROM goat",
+        ),
+        (
             "SELECT town FROM barn EXCEPT SELECT town FROM barn WHERE id = 2",
             "SELECT town FROM barn",
         ),
