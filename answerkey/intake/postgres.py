@@ -85,6 +85,7 @@ WHERE name IN ('TimeZone', 'DateStyle', 'search_path')
 _UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "UCT", "Etc/UCT", "Zulu", "Etc/Zulu", "Universal")
 _OF_DATABASE = ("database", "user", "database user")  # who has made a setting
 _DEFAULT = "default"  # a setting that nobody has made
+_NO_SYNTAX = "42601"  # of several statements, too, and of others than queries
 # By the number of their type: a date, and times without and with a zone.
 _DATES, _INSTANT = (1082, 1114), 1184
 
@@ -237,12 +238,16 @@ class Postgres:
     def _check_query(self, sql: str) -> None:
         """Refuse all but one query: only one has a cursor, and what is prepared is one statement.
         Several could end the transaction, which only reads, and begin another."""
-        from psycopg.pq import ExecStatus
+        from psycopg.pq import DiagnosticField, ExecStatus
 
         prepared = self._connection.pgconn.prepare(b"", f"DECLARE c CURSOR FOR {sql}".encode())
         if prepared.status != ExecStatus.COMMAND_OK:
-            words = prepared.error_message.decode(errors="replace").partition("\n")[0]
-            raise EngineError(f"expected one query, which changes nothing: {hide_secrets(words)}")
+            state, message = (
+                (prepared.error_field(each) or b"").decode(errors="replace")
+                for each in (DiagnosticField.SQLSTATE, DiagnosticField.MESSAGE_PRIMARY)
+            )
+            words = "expected one query, which changes nothing: " * (state == _NO_SYNTAX)
+            raise EngineError(hide_secrets(f"{words}{message}"))
 
     def _write_iso(self, sql: str) -> str:
         """A query that gives the dates of another as ISO 8601 has them, whatever the session has:

@@ -19,8 +19,7 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.intake import servers
-from answerkey.intake.conversion import list_digits
-from answerkey.intake.dialects import Comparer, Renaming
+from answerkey.intake.dialects import Comparer, read_renaming
 from answerkey.intake.dump_text import DumpReader
 from answerkey.intake.sources import open_source
 from answerkey.intake.whole_database import convert
@@ -384,9 +383,7 @@ def test_values_and_sessions_are_those_of_the_database(tmp_path: Path) -> None:
         assert {name: there for name, there, _ in sale.columns}["net"] == "numeric(8,2)"
         assert "times with a zone are in America/New_York" in engine.notes[0]
         assert "DateStyle = SQL, DMY; IntervalStyle = iso_8601" in engine.notes[1]
-        names = {table.place: table.name for table in made.values()}
-        digits = list_digits(made.values())
-        renaming = Renaming(names, engine.schemas, frozenset({"day"}), digits)
+        renaming = read_renaming(engine, list(made.values()))
         with Comparer(path, engine) as comparer:
             kept = [
                 (sql, comparer.check(sql, "postgres", renaming).differs is None) for sql, _ in GOLD
