@@ -35,9 +35,10 @@ from answerkey.intake.conversion import (
 )
 from answerkey.intake.engines import DUCKDB, POSTGRES, Engine, EngineError, Row
 from answerkey.intake.meanings import (
+    DIGITS,
+    LETTERS,
     LOOSE,
     OTHER,
-    TEXT,
     Kind,
     MeaningError,
     Meanings,
@@ -123,20 +124,21 @@ def read_renaming(engine: Engine, tables: Sequence[ConvertedTable]) -> Renaming:
     elif engine.dialect == DUCKDB:
         names_found = (name for (found,) in fetch(_DUCKDB_COLLATED) for name in found or ())
         collated = {name.strip('"').lower(): LOOSE for name in names_found}
+    digits = list_digits(tables)
     kinds: dict[str, dict[str, Kind]] = {}
     for table in tables:
         columns = {
             name: read_kind(kind, engine.dialect, labels=labels) for name, kind, _ in table.columns
         }
         own = {
-            name.lower(): collated.get(name.lower(), kind) if kind == TEXT else kind
+            name.lower(): collated.get(name.lower(), kind) if kind in LETTERS else kind
             for name, kind in columns.items()
         }
+        own |= {name.lower(): DIGITS for name in table.digits}
         _, name = table.place
         before = kinds.get(name.lower(), own)  # a table of this name in another schema
         kinds[name.lower()] = join_kinds([*before.items(), *own.items()])
     names = {table.place: table.name for table in tables}
-    digits = list_digits(tables)
     return Renaming(names, engine.schemas, kinds, sorts_bytes, folds_ascii, digits)
 
 

@@ -20,13 +20,16 @@ from sqlglot.errors import SqlglotError
 
 from answerkey.intake.engines import DUCKDB, MYSQL, POSTGRES
 
-# Kinds of values. A whole number of Postgres is BIG where a sum of it is a decimal; a text of
-# LABEL is one of an enum; MIDNIGHT is a moment that is a date here, as what DATE_TRUNC gives; what
-# is OTHER, or None, has a type that SQLite has not, or is not known. What is LOOSE is equal there
-# to what is written otherwise: 'a' and 'A', 1 day and 24 hours.
+# Kinds of values. A whole number of Postgres is BIG where a sum of it is a decimal; DIGITS are
+# numbers that are text here. A text of LABEL is one of an enum, and one of PADDED is of char(n),
+# whose blanks at the end mean nothing there. MIDNIGHT is a moment that is a date here, as what
+# DATE_TRUNC gives. What is OTHER, or None, has a type that SQLite has not, or is not known. What is
+# LOOSE is equal there to what is written otherwise: 'a' and 'A', 1 day and 24 hours.
 INTEGER, BIG, DECIMAL, FLOAT, BOOLEAN = ("integer", "big", "decimal", "float", "boolean")
 TEXT, LABEL, DATE, MOMENT, NULL, OTHER = ("text", "label", "date", "moment", "null", "other")
-MIDNIGHT, HOURS, LOOSE = "midnight", "time of day", "loose"
+MIDNIGHT, HOURS, PADDED, DIGITS = "midnight", "time of day", "padded text", "digits"
+LOOSE = "loose"
+LETTERS = (TEXT, PADDED)
 WHOLE, NUMBERS = (INTEGER, BIG), (INTEGER, BIG, DECIMAL, FLOAT)
 DAYS, TIMES = (DATE, MIDNIGHT), (DATE, MIDNIGHT, MOMENT)
 Kind = str | None
@@ -39,6 +42,7 @@ _KINDS = {
     **dict.fromkeys((_Type.FLOAT, _Type.DOUBLE), FLOAT),
     **dict.fromkeys((_Type.DECIMAL, _Type.BIGDECIMAL), DECIMAL),
     **dict.fromkeys((_Type.TEXT, _Type.VARCHAR), TEXT),
+    **dict.fromkeys((_Type.CHAR, _Type.BPCHAR), PADDED),
     **dict.fromkeys((_Type.DATE, _Type.DATE32), DATE),
     **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPNTZ), MOMENT),
     **dict.fromkeys((_Type.DATETIME, _Type.TIMESTAMP_S, _Type.TIMESTAMP_MS), MOMENT),
@@ -84,7 +88,7 @@ def read_kind(declared: str, dialect: str, *, labels: Iterable[str] = ()) -> str
     """Return the kind of a column of a type. labels: names of types that are enums.
 
     >>> [read_kind(each, "postgres") for each in ("bigint", "numeric(9,2)", "char(3)", "citext")]
-    ['big', 'decimal', 'other', 'loose']
+    ['big', 'decimal', 'padded text', 'loose']
     """
     if declared in labels:
         return LABEL
@@ -94,7 +98,8 @@ def read_kind(declared: str, dialect: str, *, labels: Iterable[str] = ()) -> str
         built = exp.DataType.build(declared, dialect=dialect, udt=True)
     except SqlglotError:
         return OTHER
-    return _KINDS.get(built.this, OTHER)
+    kind = _KINDS.get(built.this, OTHER)
+    return OTHER if kind == PADDED and (dialect != POSTGRES or '"' in declared) else kind
 
 
 def join_kinds(columns: Iterable[tuple[str, Kind]]) -> dict[str, Kind]:
@@ -207,6 +212,8 @@ class _Reader:
             return NULL
         if kinds == {*DAYS}:
             return MIDNIGHT
+        if kinds == {*LETTERS}:
+            return TEXT
         if not kinds <= {*NUMBERS}:
             return None
         return next(kind for kind in reversed(NUMBERS) if kind in kinds)
@@ -224,9 +231,9 @@ class _Reader:
         for kind in kinds:
             if kind == LOOSE:
                 words = "holds values equal that are written in two ways"
-            elif kind in (OTHER, None) or (kind == LABEL and is_order):
+            elif kind in (OTHER, None) or (kind in (LABEL, DIGITS) and is_order):
                 words = f"compares {kind or 'a value whose type is not known'}"
-            elif kind != TEXT or (self.dialect != MYSQL and not is_order):
+            elif kind not in LETTERS or (self.dialect != MYSQL and not is_order):
                 continue
             elif self.dialect == MYSQL:
                 words = "compares text without regard to case, accents and trailing blanks"
@@ -276,7 +283,7 @@ def _cast(reader: _Reader, node: exp.Expr) -> None:
         else:
             reader.put(node, _round_decimal(value, int(scale)))
     elif to == TEXT:
-        reader.need(node, value, (TEXT, LABEL, *WHOLE, DATE))
+        reader.need(node, value, (*LETTERS, LABEL, *WHOLE, DIGITS, DATE))
         if digits:
             raise MeaningError(f"{_show(node)}: text is cut there, and not in SQLite")
     elif to in TIMES:
@@ -454,6 +461,13 @@ def _match(
             _write_literal(node, literal, kinds)
     if kinds <= {*NUMBERS} or kinds == {BOOLEAN}:
         return
+    if kinds <= {DIGITS, *WHOLE, DECIMAL} and not literals and not is_order:
+        return  # a number becomes text where it is written
+    if kinds == {PADDED}:
+        for literal in literals:
+            literal.replace(exp.Literal.string(literal.name.rstrip(" ")))
+    elif kinds == {*LETTERS}:
+        kinds = {TEXT}
     if MOMENT in kinds and kinds <= {*TIMES}:
         for value in values:
             if reader.find(value) in DAYS:
@@ -504,7 +518,7 @@ def _is_text_literal(node: exp.Expr) -> bool:
 def _be_one_kind(reader: _Reader, node: exp.Expr, values: Iterable[exp.Expr | None]) -> None:
     """Refuse values that there become one type, and stay as they are here: a day and a time."""
     kinds = {reader.find(value) for value in values if value is not None} - {NULL}
-    if len(kinds) > 1 and not kinds <= {*NUMBERS} and kinds != {*DAYS}:
+    if len(kinds) > 1 and not kinds <= {*NUMBERS} and kinds not in ({*DAYS}, {*LETTERS}):
         names = " and ".join(sorted(kind or "an unknown type" for kind in kinds))
         raise MeaningError(f"{_show(node)}: gives {names}")
 
@@ -530,7 +544,7 @@ def _nullif(reader: _Reader, node: exp.Expr) -> None:
 
 def _like(reader: _Reader, node: exp.Expr) -> None:
     """a LIKE 'x%' -> a GLOB 'x*', which tells x from X as LIKE does there."""
-    reader.need(node, node.this, (TEXT, LABEL))
+    reader.need(node, node.this, (*LETTERS, LABEL))
     reader.check_text(node, [reader.find(node.this)])
     pattern = node.expression
     is_escaped = isinstance(node.parent, exp.Escape) or (
@@ -538,6 +552,8 @@ def _like(reader: _Reader, node: exp.Expr) -> None:
     )
     if not _is_text_literal(pattern) or is_escaped:
         raise MeaningError(f"{_show(node)}: expected a pattern without ESCAPE")
+    if reader.find(node.this) == PADDED and not re.fullmatch(r"[^_ ]*%", pattern.name):
+        raise MeaningError(f"{_show(node)}: blanks at the end count there, and are not in SQLite")
     if isinstance(node, exp.ILike):
         if not pattern.name.isascii():
             raise MeaningError(f"{_show(node)}: SQLite folds the case of ASCII alone")
@@ -572,7 +588,7 @@ def _negate(node: exp.Expr, new: exp.Expr) -> exp.Expr:
 
 def _fold(reader: _Reader, node: exp.Expr) -> None:
     """lower(a) = 'x': SQLite folds ASCII alone, which is enough beside a text of ASCII."""
-    reader.need(node, node.this, (TEXT,))
+    reader.need(node, node.this, LETTERS)
     if reader.folds_ascii:
         return
     beside = node.parent
@@ -586,7 +602,7 @@ def _fold(reader: _Reader, node: exp.Expr) -> None:
 
 def _cut_text(reader: _Reader, node: exp.Expr) -> None:
     """Substring, left, right: places that count from the end are read otherwise."""
-    reader.need(node, node.this, (TEXT, LABEL, DATE))
+    reader.need(node, node.this, (*LETTERS, LABEL, DATE))
     if isinstance(node, exp.Substring):
         start, length = node.args.get("start"), node.args.get("length")
         is_plain = (_read_whole(start) or 0) >= 1
@@ -600,22 +616,24 @@ def _cut_text(reader: _Reader, node: exp.Expr) -> None:
 def _join_texts(reader: _Reader, node: exp.Expr) -> None:
     parts = node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
     for part in parts:
-        reader.need(node, part, (TEXT, LABEL, *WHOLE, DATE))
+        kinds = (TEXT, LABEL, *WHOLE, DATE)
+        # What joins any values joins their blanks, too.
+        reader.need(node, part, kinds if isinstance(node, exp.Concat) else (*kinds, PADDED))
 
 
 def _trim(reader: _Reader, node: exp.Expr) -> None:
-    reader.need(node, node.this, (TEXT,))
+    reader.need(node, node.this, LETTERS)
     if node.expression and (reader.dialect == MYSQL or not _is_text_literal(node.expression)):
         raise MeaningError(f"{_show(node)}: what is trimmed may be other letters in SQLite")
 
 
 def _replace(reader: _Reader, node: exp.Expr) -> None:
-    reader.need(node, node.this, (TEXT,))
+    reader.need(node, node.this, LETTERS)
     reader.check_text(node, [TEXT])
 
 
 def _length(reader: _Reader, node: exp.Expr) -> None:
-    reader.need(node, node.this, (TEXT, LABEL))
+    reader.need(node, node.this, (*LETTERS, LABEL))
     if node.args.get("binary"):
         raise MeaningError(f"{_show(node)}: bytes there, and letters in SQLite")
 

@@ -356,9 +356,13 @@ GOLD = [
     ("SELECT day::text FROM sale", False),
     ("SELECT net FROM sale WHERE code = 'ab'", True),
     ("SELECT code, length(code), code || 'x' FROM sale", True),
+    ("SELECT code FROM sale WHERE code IN ('ab ', 'x') OR code LIKE 'a%' ORDER BY code", True),
+    ("SELECT code FROM sale WHERE code LIKE 'ab'", False),
+    ("SELECT a.iban FROM sale a, sale b WHERE a.code = b.codes[1]::text", False),
+    ("SELECT whole, cash, tags, pair, number FROM sale", True),
     ("SELECT concat(code, 'x') FROM sale", False),
     ("SELECT parts, nets, moods, codes, opens, span FROM sale", True),
-    ("SELECT bytes, ratio, whole, cash, tags, pair, number FROM sale", True),
+    ("SELECT bytes, ratio, whole, cash, tags, pair, number FROM sale", False),
     ("SELECT net FROM sale WHERE set_config('TimeZone', 'UTC', false) <> ''", False),
 ]
 

@@ -32,6 +32,7 @@ MOMENTS = [f"{day} {time}" for day, time in zip(
     DAYS, ["00:00:00", "23:59:59.5", "12:00:00", "00:00:00", "00:00:00.000001", "10:30:00"] * 2,
     strict=False)]  # fmt: skip
 HOURS = ["00:00:00", "23:59:59.5", "13:00:00", "09:05:00.000001", "10:30:00", "12:59:59"]
+CODES = ["", "a", "ab", "ab ", "A", "abc", " ab", "abcd", "b", "a b", "é"]
 NOW = "2024-03-31 10:30:00"
 WHOLE = [0, 1, -1, 2, 3, 5, 7, -7, 50, 150, 250, -50, -150, 49, 51, 2**31 - 1, -(2**31) + 1]
 
@@ -39,7 +40,7 @@ WHOLE = [0, 1, -1, 2, 3, 5, 7, -7, 50, 150, 250, -50, -150, 49, 51, 2**31 - 1, -
 def make_rows(count: int = 240) -> list[tuple[Any, ...]]:
     chance = random.Random(20)
     columns = (WHOLE, WHOLE, [2**40 + 1, *WHOLE], FLOATS, DECIMALS, TEXTS, TEXTS, DAYS, DAYS)
-    columns += (MOMENTS, [True, False], ["calm", "rough"], HOURS)
+    columns += (MOMENTS, [True, False], ["calm", "rough"], HOURS, CODES)
     rows = []
     for number in range(count):
         values = (chance.choice([*column, None]) for column in columns)
@@ -51,11 +52,11 @@ TABLE = """
 CREATE TYPE mood AS ENUM ('rough', 'calm');
 CREATE TABLE t (id integer PRIMARY KEY, i integer, j integer, big bigint, f double precision,
     d decimal(12,3), s varchar, w varchar, day date, other date, m timestamp, ok boolean, sea mood,
-    h time);
+    h time, c char(4));
 CREATE TABLE other (i integer, s double precision);
 INSERT INTO other VALUES (1, 2.5), (2, 1.5), (3, NULL), (7, 9)
 """
-VALUES = f"INSERT INTO t VALUES ({', '.join('?' * 14)})"
+VALUES = f"INSERT INTO t VALUES ({', '.join('?' * 15)})"
 
 
 class World:
@@ -158,6 +159,10 @@ HELD = [
     "SELECT id, date_trunc('month', day) = day, coalesce(date_trunc('year', m), day) FROM t",
     "SELECT i, max(day) + INTERVAL '1 month', min(m) - INTERVAL '1 day' FROM t GROUP BY i",
     "SELECT id, (m + INTERVAL '1 month') + INTERVAL '1 month', day + 1 - 2 FROM t",
+    "SELECT id, c FROM t WHERE c = 'ab' OR c IN ('a', 'abcd') OR c LIKE 'A%' ORDER BY c, id",
+    "SELECT c, count(*), length(c) FROM t GROUP BY c HAVING c > 'a'",
+    "SELECT max(c), min(c) FROM t",
+    "SELECT id, upper(c) = 'AB', coalesce(c, s), c = s FROM t WHERE c <> '' AND c <> 'ab '",
     "SELECT id FROM t WHERE h < '13:00' AND h >= '09:05:00'",
     "SELECT h, count(*) FROM t WHERE h BETWEEN '00:00:00' AND '23:59:59.5' GROUP BY h ORDER BY h",
     "SELECT max(h), min(h), extract(hour FROM max(h)) FROM t",
@@ -195,6 +200,7 @@ OF_POSTGRES = [
     "SELECT id, i / 3, big / 3, sum(big) OVER (PARTITION BY i) / 3 FROM t",
     "SELECT id, to_char(m, 'YYYY-MM') FROM t",
     "SELECT id FROM t WHERE s ~ 'a' OR s ~ '^(A|Z|z)' OR w ~ '10|9' OR w !~* '^AB$'",
+    "SELECT id, c || s, substring(c, 1, 2), lower(c), trim(c), c::text FROM t WHERE c = 'ab  '",
     "SELECT id, s ~ '^a', s ~* 'B$', s ~* '(ab|zo)', w ~ 'a-b', s ~ '^A$' FROM t",
     "SELECT id, upper(s), lower(w) FROM t",  # in the locale C
 ]
