@@ -54,6 +54,7 @@ _LOOSE = re.compile(
     r"citext|interval|jsonb|timetz|time(\(\d\))? with time zone|(numeric|decimal).*\[\]",
     re.IGNORECASE,
 )
+_PAIR = 2
 _MOST_DIGITS = 15  # that a float holds
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MIDNIGHT = " 00:00:00"
@@ -650,6 +651,37 @@ def _extreme(reader: _Reader, node: exp.Expr) -> None:
     reader.check_text(node, [reader.find(node.this)], is_order=True)
 
 
+def _choose_extreme(reader: _Reader, node: exp.Expr) -> None:
+    """greatest(a, b) -> MAX(COALESCE(a, b), COALESCE(b, a)), which passes NULL over, too."""
+    values = [node.this, *node.expressions]
+    kind = reader.find_all(values)
+    if kind not in (*NUMBERS, DATE, MOMENT) or reader.dialect == MYSQL or len(values) < _PAIR:
+        raise MeaningError(f"{_show(node)}: {node.key} of {kind} may be another in SQLite")
+    orders = [values[place:] + values[:place] for place in range(len(values))]
+    parts = [exp.func("COALESCE", *(value.copy() for value in order)) for order in orders]
+    made = exp.Max if isinstance(node, exp.Greatest) else exp.Min
+    reader.put(node, made(this=parts[0], expressions=parts[1:]))
+
+
+def _find_text(reader: _Reader, node: exp.Expr) -> None:
+    """position('a' in s) -> INSTR(s, 'a')"""
+    others = {name for name, value in node.args.items() if value} - {"this", "substr"}
+    needle = node.args["substr"]
+    reader.need(node, node.this, (TEXT,))
+    reader.check_text(node, [TEXT])
+    if others or not _is_text_literal(needle):
+        raise MeaningError(f"{_show(node)}: expected a text that is looked for")
+    called = exp.Anonymous(this="INSTR", expressions=[node.this.copy(), needle.copy()])
+    reader.put(node, called)
+
+
+def _join_truths(reader: _Reader, node: exp.Expr) -> None:
+    """bool_or(a) -> MAX(a), since true is 1"""
+    reader.need(node, node.this, (BOOLEAN,))
+    made = exp.Max if isinstance(node, exp.LogicalOr) else exp.Min
+    reader.put(node, made(this=node.this.copy()))
+
+
 def _sort(reader: _Reader, node: exp.Expr) -> None:
     value = node.this
     place = _read_whole(value)
@@ -938,7 +970,9 @@ _FINDERS: dict[type | None, Callable[[_Reader, exp.Expr], Kind]] = {
     exp.Case: _of_case,
     exp.If: _of_if,
     exp.Nullif: _of_this,
-    exp.Coalesce: _of_several,
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least), _of_several),
+    **dict.fromkeys((exp.LogicalOr, exp.LogicalAnd), _be(BOOLEAN)),
+    exp.StrPosition: _be(BIG),
 }
 
 _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
@@ -965,6 +999,9 @@ _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
     exp.Length: _length,
     **dict.fromkeys((exp.Sum, exp.Avg), _sum),
     **dict.fromkeys((exp.Min, exp.Max), _extreme),
+    **dict.fromkeys((exp.Greatest, exp.Least), _choose_extreme),
+    **dict.fromkeys((exp.LogicalOr, exp.LogicalAnd), _join_truths),
+    exp.StrPosition: _find_text,
     exp.Ordered: _sort,
     **dict.fromkeys(_WITH_EQUALS, _make_distinct),
     **dict.fromkeys((exp.Extract, *_PARTS), _take_part),
