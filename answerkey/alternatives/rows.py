@@ -126,7 +126,8 @@ def _is_nullable(column: exp.Expr, scopes: Scopes) -> bool:
 
 
 def read_set_members(scopes: Scopes, question_text: str) -> Steps:
-    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B.
+    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B; and each
+    row of these once, where A joins tables, which may repeat them.
 
     Reason: "the names of the singers without a concert" means singers, and one of them may have the
     name of a singer who has one.
@@ -151,8 +152,10 @@ def read_set_members(scopes: Scopes, question_text: str) -> Steps:
     for name in ("order", "limit"):
         if node.args.get(name) is not None:
             outer.set(name, node.args[name].copy())
-    with replaced(node, outer):
-        yield "members_by_key"
+    for distinct in (None, exp.Distinct()) if left.args.get("joins") else (None,):
+        outer.set("distinct", distinct)
+        with replaced(node, outer):
+            yield "members_by_key"
 
 
 def _find_members(side: exp.Expr, scopes: Scopes) -> DirectColumn | None:

@@ -251,6 +251,21 @@ def test_reading_answers_what_it_says(database, gold, name, rows):
         assert database.execute(queries[0]).fetchall() == rows
 
 
+@pytest.mark.parametrize(
+    ("operation", "code"), [("INTERSECT", "a"), ("EXCEPT", "b"), ("EXCEPT", "c")]
+)
+def test_members_whose_table_is_joined_are_read_once_or_as_often_as_they_are(
+    database, operation, code
+):
+    """Gold has no row twice, and the reading has its rows only where it has none twice, either."""
+    gold = f"SELECT p.name FROM {JOINED} WHERE s.tons > 0 AND p.id < 2 {operation}"
+    gold += f" SELECT p.name FROM {JOINED} WHERE s.code = '{code}'"
+    readings = read(database, "Which ports?", gold)
+    queries = [reading.sql for reading in readings if reading.name == "members_by_key"]
+    rows = [database.execute(sql).fetchall() for sql in queries]
+    assert sorted(rows) == [[("Ayr",)], [("Ayr",), ("Ayr",)]]
+
+
 TABLES = [
     # a table that nothing needs
     ("Which ids?", f"SELECT s.id FROM {JOINED}", "FROM ship AS s"),
