@@ -1,13 +1,12 @@
 """What the readings of Spider's gold say: how much is wrong, whom that moves, and what rules saw.
 
-    python benchmarks/spider_readings.py [--before RUN] [--earlier RUN] [--after RUN]
-        [--predictions FILE] [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
+    python benchmarks/spider_readings.py [--before RUN] [--after RUN] [--predictions FILE ...]
+        [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
 
 --before, --after: checkouts in which the stages have run on Spider, with `corrections: null`, and
-with `corrections: spider`. --earlier: one as --before, by code whose rules were made
-before the readings, commit 9c42c2f. --predictions: JSON Lines with question_id and `predictions`,
-SQL by system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what was
-read, by default data/verdicts/spider.jsonl.
+with `corrections: spider`. --predictions: JSON Lines with question_id and `predictions`, SQL by
+system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what was read, by
+default data/verdicts/spider.jsonl. What rules said before is in spider_rules.py.
 
 The numbers are written to docs/spider.json, and with the words of benchmarks/spider_page.md.j2 to
 docs/spider.md. What needs a file that is not given stays as it stands there.
@@ -22,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-from gold_flags import read_judged
-from spider_doubts import CORPUS, is_wrong_answer, measure_doubts
 from spider_lists import measure_lists
+from spider_rules import is_wrong_answer, measure_repaired, measure_rules
 from spider_systems import measure_systems
 
 from answerkey.base.errors import InputError
@@ -52,9 +50,9 @@ Questions = dict[str, dict[str, Any]]  # of a run, by id
 def read_originals(path: Path) -> list[Verdict]:
     """Return the verdicts on gold as it was. The query of a correction has one, too: right, with
     the place of the one that gold is wrong."""
-    originals: dict[tuple[str | None, int | None], Verdict] = {}
+    originals: dict[tuple[str, str | None, int | None], Verdict] = {}
     for verdict in read_verdict_file(path):
-        place = verdict.file, verdict.index
+        place = verdict.database_name, verdict.file, verdict.index
         if place not in originals or verdict.verdict != RIGHT:
             originals[place] = verdict
     return list(originals.values())
@@ -206,8 +204,9 @@ def main() -> None:
     )
     parser.add_argument("--before", type=Path, help="a run with `corrections: null`")
     parser.add_argument("--after", type=Path, help="a run with corrections")
-    parser.add_argument("--earlier", type=Path, help="as --before, by rules made before reading")
-    parser.add_argument("--predictions", type=Path, help="of systems, for the split eval")
+    parser.add_argument(
+        "--predictions", type=Path, nargs="+", help="files of systems, for the split eval"
+    )
     parser.add_argument(
         "--list", nargs=2, action="append", metavar=("NAME", "FILE"), help="judged gold of others"
     )
@@ -221,16 +220,15 @@ def main() -> None:
         parser.error("--after and --predictions: expected both, or none")
     verdicts = read_originals(arguments.verdicts)
     numbers = read_json(arguments.numbers) if arguments.numbers.is_file() else {}
-    numbers |= {"faults": measure_faults(verdicts), "readings": measure_agreement(verdicts)}
+    numbers |= {
+        "faults": measure_faults(verdicts),
+        "readings": measure_agreement(verdicts),
+        "rules": measure_rules(verdicts),
+    }
     if arguments.before:
         questions = read_questions(arguments.before, verdicts)
         numbers["hardness"] = measure_hardness(questions)
-        judged = read_judged(CORPUS, arguments.before, [arguments.verdicts], {})
-        numbers["doubts"] = measure_doubts(judged, questions, arguments.before)
-        if arguments.earlier:
-            earlier = read_questions(arguments.earlier, verdicts)
-            judged = read_judged(CORPUS, arguments.earlier, [arguments.verdicts], {})
-            numbers["doubts_earlier"] = measure_doubts(judged, earlier, arguments.earlier)
+        numbers["repaired"] = measure_repaired(questions, arguments.before)
         if arguments.list:
             numbers["lists"] = measure_lists(questions, arguments.list)
         if arguments.after:

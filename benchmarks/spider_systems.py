@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -48,7 +49,7 @@ def read_run(folder: Path) -> Run:
 
 
 def measure_systems(
-    before: Path, after: Path, predictions: Path, moved: Mapping[str, str | None]
+    before: Path, after: Path, predictions: Iterable[Path], moved: Mapping[str, str | None]
 ) -> dict[str, Any]:
     """Return the numbers of systems.
 
@@ -62,7 +63,7 @@ def measure_systems(
     }
     asked = [name for name in old.questions if name not in out]
     systems: dict[str, dict[str, str]] = {}
-    for record in read_jsonl(predictions):
+    for record in chain.from_iterable(map(read_jsonl, predictions)):
         for system, sql in record["predictions"].items():
             systems.setdefault(system, {})[record["question_id"]] = join_operators(sql)
     results = [score_systems(run, asked, systems) for run in (old, new)]

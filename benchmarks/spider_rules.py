@@ -1,0 +1,243 @@
+"""What rules said of Spider's gold before it was read, beside what readers found: whence
+benchmarks/spider_readings.py has it.
+
+benchmarks/seen_spider.jsonl and benchmarks/unseen_spider.jsonl (benchmarks/freeze_rules.py) are of
+the code of commit 35df87b5. Its rules were made with the readings of the first file's databases in
+view. Nobody had read those of the second one, which measures what rules are worth elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from gold_flags import match_repairs
+
+from answerkey.base.records import read_jsonl
+from answerkey.risk.verdicts import AMBIGUOUS, OTHER, SAME, WRONG, Key, Verdict
+
+HALVES = ("seen", "unseen")
+PAIRED = "two together"
+FOLDER = Path(__file__).parent
+BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.1)
+# The flags of that code which doubt that gold says what its question asks. The code of today has
+# only those of them that held.
+DOUBTS = frozenset(
+    {
+        "numeric_text_order",
+        "type_mismatch",
+        "cross_join",
+        "order_without_effect",
+        "group_by_non_key",
+        "set_operation_on_non_key",
+        "join_fan_out",
+        "join_repeats_rows",
+        "date_text_order",
+        "latent_text_order",
+        "text_arithmetic",
+        "limit_on_joined_rows",
+        "extreme_dropped",
+        "each_without_group",
+        "zero_count_dropped",
+        "not_in_on_rows",
+        "literal_not_in_column",
+        "literal_not_in_question",
+        "direction_mismatch",
+        "comparison_mismatch",
+        "negation_mismatch",
+        "projection_mismatch",
+        "column_not_asked",
+        "distinct_missing",
+    }
+)
+LEFT_OUT = DOUBTS | {"answer_risk"}  # reasons to leave a question out as doubtful
+
+
+class Case(NamedTuple):
+    """A question of which rules said something, and what readers say of it."""
+
+    database_name: str
+    said: dict[str, Any]
+    verdict: Verdict
+
+
+def is_wrong_answer(verdict: Verdict) -> bool:
+    """Whether the answer is wrong, too: also if what is asked cannot be said in one query."""
+    return verdict.verdict == WRONG and verdict.answers != SAME
+
+
+def read_half(name: str, verdicts: Mapping[Key, Verdict]) -> list[Case]:
+    """Return the questions of a half that were read."""
+    cases = []
+    for said in read_jsonl(FOLDER / f"{name}_spider.jsonl"):
+        database_name = said["question_id"].rsplit("_", 2)[0]
+        verdict = verdicts.get((database_name, said["sha256"]))
+        if verdict is not None:
+            cases.append(Case(database_name, said, verdict))
+    return cases
+
+
+def measure_rules(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """Return what the page tells of both halves. An ambiguous question is neither right nor wrong,
+    and counts only where `ambiguous` says so."""
+    known = {verdict.key: verdict for verdict in verdicts}
+    halves = {name: read_half(name, known) for name in HALVES}
+    settled = {
+        name: [case for case in cases if case.verdict.verdict != AMBIGUOUS]
+        for name, cases in halves.items()
+    }
+    return {
+        "questions": {name: len(cases) for name, cases in halves.items()},
+        "databases": {
+            name: len({case.database_name for case in cases}) for name, cases in halves.items()
+        },
+        "flags": put_beside({name: count_flags(cases) for name, cases in settled.items()}),
+        "queries": put_beside({name: count_queries(cases) for name, cases in settled.items()}),
+        "answer_risk": {name: count_bins(cases, "answer_risk") for name, cases in settled.items()},
+        "sql_risk": {name: count_bins(cases, "sql_risk") for name, cases in settled.items()},
+        "product": {name: count_product(cases) for name, cases in halves.items()},
+        "missed": {name: count_missed(cases) for name, cases in halves.items()},
+    }
+
+
+def count_flags(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
+    """Return the counts of each flag that doubts gold, and of each of its kinds."""
+    found: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
+    for case in cases:
+        said: dict[str, bool] = {}
+        for flag in case.said["flags"]:
+            if flag["code"] in DOUBTS:
+                against = flag["answers"] != SAME
+                kind = f"{flag['code']} {flag['kind']}" if flag["kind"] else flag["code"]
+                for name in (flag["code"], kind):
+                    said[name] = said.get(name, False) or against
+        for name, against in said.items():
+            found[name].append((case, against))
+    return {name: count_cases(those) for name, those in found.items()}
+
+
+def count_queries(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
+    """Return the counts of each repair and reading whose query answers otherwise than gold."""
+    found: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
+    for case in cases:
+        rules = {each["rule"] for each in case.said["repairs"] if each["answers"] == OTHER}
+        for rule in rules:
+            found[PAIRED if "+" in rule else rule].append((case, True))
+    return {name: count_cases(those) for name, those in found.items()}
+
+
+def count_cases(cases: Sequence[tuple[Case, bool]]) -> dict[str, Any]:
+    """Return how many questions these are, over how many databases, and of how many the SQL is
+    wrong; and of those whose answer is spoken against, how many these are, and how many wrong."""
+    against = [case for case, speaks in cases if speaks]
+    return {
+        "questions": len(cases),
+        "databases": len({case.database_name for case, _ in cases}),
+        "wrong": sum(case.verdict.verdict == WRONG for case, _ in cases),
+        "against": len(against),
+        "wrong_answer": sum(is_wrong_answer(case.verdict) for case in against),
+    }
+
+
+def put_beside(halves: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return a row a name with the counts of each half, None where it has none, sorted."""
+    names = sorted({name for counts in halves.values() for name in counts})
+    return [{"name": name, **{half: of.get(name) for half, of in halves.items()}} for name in names]
+
+
+def count_bins(cases: Sequence[Case], target: str) -> list[dict[str, Any]]:
+    """Return of the questions with about one risk how many they are, the risk of their mean, and
+    the share that is wrong: in the answer, or in SQL."""
+    known = [case for case in cases if case.said[target] is not None]  # None: it has no answer
+    rows = []
+    for low, high in pairwise(BINS):
+        here = [case for case in known if low <= case.said[target] < high]
+        is_wrong = [
+            is_wrong_answer(case.verdict)
+            if target == "answer_risk"
+            else case.verdict.verdict == WRONG
+            for case in here
+        ]
+        rows.append(
+            {
+                "from": low,
+                "to": min(high, 1),
+                "questions": len(here),
+                "said": round(fmean(case.said[target] for case in here), 4) if here else None,
+                "wrong": sum(is_wrong),
+            }
+        )
+    return rows
+
+
+def count_product(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
+    """Return what readers say of the questions that were left out as doubtful, and of those that
+    were kept."""
+    groups: dict[str, list[Verdict]] = {"doubted": [], "kept": []}
+    for case in cases:
+        if case.said["reason"] is None:
+            groups["kept"].append(case.verdict)
+        elif case.said["reason"] in LEFT_OUT:
+            groups["doubted"].append(case.verdict)
+    return {
+        name: {
+            "questions": len(those),
+            "wrong_answer": sum(map(is_wrong_answer, those)),
+            "wrong": sum(each.verdict == WRONG for each in those),
+            "ambiguous": sum(each.verdict == AMBIGUOUS for each in those),
+        }
+        for name, those in groups.items()
+    }
+
+
+def count_missed(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
+    """Return of all faults and of those of each kind how many there are, and how many no rule
+    sees: no flag that doubts gold, no repair, no reading that answers otherwise."""
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for case in cases:
+        if case.verdict.verdict == WRONG:
+            codes = {flag["code"] for flag in case.said["flags"]}
+            is_missed = not (codes & DOUBTS or case.said["repairs"])
+            has_wrong_answer = is_wrong_answer(case.verdict)
+            counts = {
+                "wrong": 1,
+                "missed": int(is_missed),
+                "wrong_answer": int(has_wrong_answer),
+                "missed_answer": int(is_missed and has_wrong_answer),
+            }
+            for kind in ("all", case.verdict.kind or "other"):
+                kinds[kind].update(counts)
+    return {kind: dict(counts) for kind, counts in sorted(kinds.items())}
+
+
+def measure_repaired(questions: Mapping[str, dict[str, Any]], run: Path) -> dict[str, Any]:
+    """Return of each half how many answers are wrong, and how many of these have the rows of what
+    is asked among those of the repairs and readings of a run, or are those of the first one.
+
+    questions: of the run, by id, each with its verdict.
+    """
+    halves = {
+        said["question_id"]: name
+        for name in HALVES
+        for said in read_jsonl(FOLDER / f"{name}_spider.jsonl")
+    }
+    wrong = {
+        question_id: question
+        for question_id, question in questions.items()
+        if is_wrong_answer(question["verdict"])
+    }
+    corrected = [(each, each["verdict"].sql) for each in wrong.values() if each["verdict"].sql]
+    counts = {name: Counter({"wrong_answer": 0, "among": 0, "first": 0}) for name in HALVES}
+    for question_id in wrong:
+        if question_id in halves:
+            counts[halves[question_id]]["wrong_answer"] += 1
+    for question, is_same in match_repairs(run, corrected):
+        if question["question_id"] in halves:
+            counts[halves[question["question_id"]]].update(
+                among=any(is_same), first=is_same[:1] == [True]
+            )
+    return {name: dict(of) for name, of in counts.items()}
