@@ -145,13 +145,6 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
     ),
     "What the query does, and what its question asks for": (
         Flag(
-            "order_without_effect",
-            Policy.FLAG,
-            "ORDER BY or LIMIT works on a single row: the condition that was meant is missing.",
-            example="`SELECT avg(w) FROM ship ORDER BY year LIMIT 1`",
-            doubts_gold=True,
-        ),
-        Flag(
             "group_by_non_key",
             Policy.FLAG,
             "Rows are grouped by a column that different things share, such as a name.",
@@ -211,44 +204,12 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "limit_on_joined_rows",
-            Policy.FLAG,
-            "LIMIT counts rows of a join, not things.",
-            example="ports of the worst storm: `JOIN ... ORDER BY storm.dead LIMIT 1`. Kinds: "
-            "`one`, `several`",
-            doubts_gold=True,
-        ),
-        Flag(
-            "extreme_dropped",
-            Policy.FLAG,
-            "The thing of the greatest or least value has no row in a join, and the query takes "
-            "the next.",
-            example='"the verdict on the heaviest ship", which nobody judged: '
-            "`JOIN verdict ... ORDER BY ship.weight DESC LIMIT 1`. Kinds: `row`, `grouped`",
-            doubts_gold=True,
-        ),
-        Flag(
-            "each_without_group",
-            Policy.FLAG,
-            "A number of each is asked for, and one is returned.",
-            example='"the total weight of each port" without GROUP BY',
-            doubts_gold=True,
-        ),
-        Flag(
             "zero_count_dropped",
             Policy.FLAG,
             "The question asks for the fewest, or for at most so many, and a join drops those "
             "with none.",
             example='"who has the fewest songs?" by an inner join. Kinds: `fewest`; `at_most`, at '
             "least 0 is less; `possible` none is dropped yet",
-            doubts_gold=True,
-        ),
-        Flag(
-            "not_in_on_rows",
-            Policy.FLAG,
-            "The question asks for those that have none, and the query for those that have "
-            "another.",
-            example="\"who sings no French song?\": `language <> 'French'`",
             doubts_gold=True,
         ),
         Flag(
@@ -283,37 +244,12 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
             doubts_gold=True,
         ),
         Flag(
-            "negation_mismatch",
-            Policy.FLAG,
-            "The query denies what its question does not.",
-            example="\"ships of Ito\": `owner <> 'Ito'`",
-            doubts_gold=True,
-        ),
-        Flag(
             "projection_mismatch",
             Policy.FLAG,
             "The query returns other columns, or other aggregates, than its question asks for.",
             example='"names and ages": `SELECT name, town`. Kinds: `missing_column`, '
             "`similar_column`, `count_not_asked`, `count_missing`, `value_per_group`, "
             "`unasked_extreme`. What the evidence names is asked for",
-            doubts_gold=True,
-        ),
-        Flag(
-            "column_not_asked",
-            Policy.FLAG,
-            "The query returns what its question asks for, and a column more.",
-            example='"the name of the newest ship": `SELECT name, built`. Kinds: `column`; `count` '
-            "beside a column; `whole_rows` for a column; `joined`: `*` over a join, for all of one "
-            "thing",
-            doubts_gold=True,
-        ),
-        Flag(
-            "distinct_missing",
-            Policy.FLAG,
-            "The question asks how many different values there are, and the query counts "
-            "equal ones, too.",
-            example='"how many different towns": `count(town)`. Kinds: `count` without '
-            'DISTINCT; `counts_rows` for "number of authors"',
             doubts_gold=True,
         ),
     ),

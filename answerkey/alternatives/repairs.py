@@ -28,12 +28,15 @@ READINGS_OF_FLAGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-# Readings that are seldom meant where they answer otherwise: of 444 such questions of Spider one
-# was corrected to rows that only they have. They say which variants count for a question, and
-# repair nothing but what a flag doubts.
+# Readings that are seldom meant where they answer otherwise. They say which variants count for a
+# question, and repair nothing but what a flag doubts.
 _NO_REPAIRS = frozenset(
     {
+        "absent_spelling",
+        "average",
+        "counted_names",
         "named_value",
+        "stated_name",
         "summed_value",
         "unnamed_condition",
         "unnamed_join",
@@ -45,12 +48,10 @@ _NO_REPAIRS = frozenset(
 # What the repair of a finding would answer, where nobody has written it, by the kind of evidence.
 ANSWERS_OF_KINDS: Mapping[tuple[str, Any], Literal["same", "other"]] = MappingProxyType(
     {
-        ("join_fan_out", "added"): "other",
         ("zero_count_dropped", "fewest"): "other",
         ("zero_count_dropped", "at_most"): "other",
         ("zero_count_dropped", "possible"): "same",
         ("text_arithmetic", "unread"): "other",
-        ("extreme_dropped", "grouped"): "other",
     }
 )
 

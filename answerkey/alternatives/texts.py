@@ -22,8 +22,8 @@ _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says not
 def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
     """contained_text: LIKE '%text%', where the question says so, or uses the text as a word like
     others; any_case: LIKE in place of =, or = of LIKE; question_spelling: the spelling of the
-    question in place of gold's; stored_spelling: = with the one spelling that the real rows have,
-    in place of LIKE.
+    question in place of gold's; absent_spelling: the same, where no real row has that spelling;
+    stored_spelling: = with the one spelling that the real rows have, in place of LIKE.
 
     Reason: "the paragraph that includes the text Korea" asks for more than the paragraphs that are
     'Korea'; and where the database has no row that tells 'engineer' from the "engineering" of the
@@ -48,11 +48,17 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
             with replaced(node, _compare(other_kind, node, text)):
                 yield "any_case"
         for word in _list_spellings(text, question_text):
-            with replaced(node.expression, exp.Literal.string(word)):
-                yield "question_spelling"
+            spelled: list[exp.Expr] = [node.copy()]
+            spelled[0].set("expression", exp.Literal.string(word))
             if is_spelled and word.lower() == text.lower():
-                with replaced(node, _compare(other_kind, node, word)):
-                    yield "question_spelling"
+                spelled.append(_compare(other_kind, node, word))
+            is_held = _is_held(node, word, scopes, find_rows)
+            for condition in spelled:
+                with replaced(node, condition):
+                    if is_held:
+                        yield "question_spelling"
+                    else:
+                        yield "absent_spelling"
         if is_spelled and isinstance(node, exp.Like):
             for stored in _list_stored(node, text, scopes, find_rows):
                 with replaced(node, _compare(exp.EQ, node, stored)):
@@ -66,6 +72,17 @@ def find_word(text: str, question_text: str, flags: int = 0) -> str | None:
 
 def _compare(kind: type[exp.EQ | exp.Like], node: exp.Expr, text: str) -> exp.Expr:
     return kind(this=node.this.copy(), expression=exp.Literal.string(text))
+
+
+def _is_held(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows) -> bool:
+    """Whether a real row has a text in the column that is compared, in the same letters."""
+    column = scopes.find_direct(node.this)
+    if column is None:
+        return False
+    name, literal = quote_name(column.column.name), exp.Literal.string(text).sql("sqlite")
+    table = quote_name(column.table.name)
+    sql = f"SELECT 1 FROM {table} WHERE {name} = {literal} LIMIT 1"
+    return bool(find_rows(sql, max_steps=_MAX_STEPS))
 
 
 def _list_stored(node: exp.Like, text: str, scopes: Scopes, find_rows: FindRows) -> list[str]:

@@ -25,11 +25,9 @@ from answerkey.probes import (
     groups,
     joins,
     literals,
-    negation,
     order,
     projection,
     types,
-    unasked,
     zero_counts,
 )
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -58,10 +56,8 @@ QUESTION_PROBES: tuple[Callable[[Inspection, Question], list[Finding]], ...] = (
     *zero_counts.QUESTION_PROBES,
     *arithmetic.QUESTION_PROBES,
     *literals.QUESTION_PROBES,
-    *negation.QUESTION_PROBES,
     *order.QUESTION_PROBES,
     *projection.QUESTION_PROBES,
-    *unasked.QUESTION_PROBES,
 )
 
 _TOO_DEEP = "nested too deeply to be audited"

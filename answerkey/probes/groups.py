@@ -11,27 +11,19 @@ from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.columns import (
     is_part_of_name,
-    is_table_of,
     names_people,
-    split_name,
     split_words,
     stem_name,
 )
-from answerkey.english.question import Question, Word, list_words, word_set
+from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.keys import ID_WORDS
-from answerkey.sql.query_tree import copy_nodes, find_with, to_sql, write_with
-from answerkey.sql.scopes import DirectColumn, Scope, list_columns, write_column
-from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
+from answerkey.sql.query_tree import copy_nodes, find_with, to_sql
+from answerkey.sql.scopes import DirectColumn, write_column
+from answerkey.sqlite.schema import Column, fold_name, quote_name
 
-_EACH_OF = re.compile(r"\b(?:for|of|in|by|to|at|from|with) (?:each|every) (?!other\b)\w+")
-_NUMBER_WORD = re.compile(
-    r"\b(?:many|much|numbers?|counts?|totals?|sums?|amounts?|average|mean|maximum|minimum)\b"
-)
-_SENTENCE_END = re.compile("[.?!]")
 _FORMULA = re.compile(r"\b(?:sum|count|avg|divide|subtract|multiply)\s*\(", re.IGNORECASE)
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
 _EACH = {"each", "every", "per", "by"}
@@ -39,87 +31,6 @@ _TOWNS = word_set("city town village")
 _LANDS = word_set("country state province nation")
 _MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
 _CUTS = ("group", "having", "limit")  # a side with one of these is more than what its WHERE says
-
-
-def find_each_without_group(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding if a sentence of the question asks for a number `of each` thing, as in "the
-    total weight of each port", and the query aggregates without any GROUP BY.
-
-    A quotient is no finding, since it may say how many there are of each on average; nor is a query
-    whose evidence has a formula, which says what the number is.
-    """
-    query = read_query(inspection)
-    if query.select is None or query.scopes.nodes.find_all(exp.Group, exp.Window, exp.Div):
-        return []
-    if not query.is_one_row(query.select) or _FORMULA.search(question.evidence):
-        return []
-    for sentence in _SENTENCE_END.split(question.text.lower()):
-        each = _EACH_OF.search(sentence)
-        if each is not None and _NUMBER_WORD.search(sentence):
-            repair = _write_groups(query, query.select, list_words(sentence[each.start() :])[2:])
-            evidence = with_repair({"asked": each.group()}, repair)
-            return [Finding("each_without_group", evidence)]
-    return []
-
-
-def _write_groups(query: Query, select: exp.Select, words: list[Word]) -> str | None:
-    """The query grouped by the thing that these words begin with, which is shown before the number:
-    a column, a table in FROM, or a table that one in FROM refers to."""
-    scope = query.scopes.scope_of(select)
-    named = _find_named(list(list_columns(scope)), words) or _find_thing(query, scope, words)
-    if named is None:
-        return None
-    label, keys = named
-    is_shown = any(map(query.scopes.find_direct, select.expressions))
-    shown = [
-        *([] if is_shown else [label.write()]),
-        *(output.copy() for output in select.expressions),
-    ]
-    group = exp.Group(expressions=[key.write() for key in keys])
-    return write_with(select, expressions=shown, group=group)
-
-
-def _find_named(
-    columns: list[DirectColumn], words: list[Word]
-) -> tuple[DirectColumn, list[DirectColumn]] | None:
-    """The one column with the longest name that the words begin with."""
-    named = []
-    for column in columns:
-        name = [word.stem for word in split_name(column.column.name)]
-        if name == [word.stem for word in words[: len(name)]]:
-            named.append((len(name), column))
-    longest = [column for size, column in named if size == max(size for size, _ in named)]
-    return (longest[0], longest) if len(longest) == 1 else None
-
-
-def _find_thing(
-    query: Query, scope: Scope, words: list[Word]
-) -> tuple[DirectColumn, list[DirectColumn]] | None:
-    """The name and the key of the things of a table in FROM, or what refers to them."""
-    references = query.scopes.references
-    for source in scope.sources.values():
-        if source.table is not None and _is_called(source.table, words):
-            key = source.table.find_column(query.find_key(source.table) or "")
-            own = [column for column in list_columns(scope) if column.source is source]
-            keys = [column for column in own if column.column is key]
-            labels = [column for column in own if query.scopes.is_label(column)]
-            return ((labels or keys)[0], [*keys, *labels[:1]]) if keys else None
-    for column in list_columns(scope):
-        for reference in references.of_table(column.table):
-            is_named = _is_called(reference.parent, words) or _is_of(column.column.name, words)
-            if reference.column is column.column and is_named:
-                return column, [column]
-    return None
-
-
-def _is_of(column: str, words: list[Word]) -> bool:
-    """Whether a column that refers to others has their name before `id`: `order_id` of orders."""
-    own = [word.stem for word in split_name(column) if word.text not in ID_WORDS]
-    return bool(own) and own == [word.stem for word in words[: len(own)]]
-
-
-def _is_called(table: Table, words: list[Word]) -> bool:
-    return is_table_of(tuple(word.stem for word in words[: len(stem_name(table.name))]), table.name)
 
 
 def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Finding]:
@@ -318,4 +229,4 @@ def _list_compared(node: exp.SetOperation, query: Query) -> list[DirectColumn]:
 
 
 PROBES = (find_set_operation_on_non_key,)
-QUESTION_PROBES = (find_each_without_group, find_group_by_non_key)
+QUESTION_PROBES = (find_group_by_non_key,)

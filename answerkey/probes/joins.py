@@ -14,7 +14,7 @@ from sqlglot import exp
 from answerkey.alternatives.trees import add_condition
 from answerkey.base.records import Finding
 from answerkey.english.asked import Counted, list_counted
-from answerkey.english.columns import is_table_of, split_name, stem_name
+from answerkey.english.columns import is_table_of, split_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
@@ -24,7 +24,7 @@ from answerkey.sql.keys import ID_WORDS, is_key
 from answerkey.sql.query_tree import copy_nodes, make_limit, to_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Source, list_columns, write_column
 from answerkey.sqlite.guard import Value
-from answerkey.sqlite.schema import Table, fold_name, quote_name
+from answerkey.sqlite.schema import Table, quote_name
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 _CLAUSES = ("group", "limit", "distinct")  # what merges rows that come again, or leaves them out
@@ -273,18 +273,14 @@ def _list_named(query: Query, select: exp.Select, kind: type[exp.Expression]) ->
 
 
 def find_join_fan_out(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding if the outermost SELECT counts rows that repeat what the question counts, or
-    adds up or averages values that a join repeats: "How many singers have a song?" and `SELECT
-    count(*) FROM singer JOIN song ...` count a singer of two songs twice.
+    """Return a finding if the outermost SELECT counts rows, and a join repeats what the question
+    counts: "How many singers have a song?" and `SELECT count(*) FROM singer JOIN song ...` count a
+    singer of two songs twice. One song each, and there is no finding.
 
-    Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it;
-    `possible`, the same where nothing is repeated yet; `added`, of SUM and AVG; `averaged`, of an
-    AVG whose values may be repeated, and are not yet.
+    Kinds: `counted`, the thing stands in FROM; `referred`, a table in FROM refers to it.
     """
     fan_out = inspection.once(_read_fan_out)
-    if fan_out is None:
-        return []
-    evidence = next(fan_out.find_counted(question), None) or fan_out.find_added(question)
+    evidence = next(fan_out.find_counted(question), None) if fan_out is not None else None
     return [Finding("join_fan_out", evidence)] if evidence is not None else []
 
 
@@ -296,7 +292,7 @@ def _read_fan_out(inspection: Inspection) -> _FanOut | None:
 
 
 class _FanOut:
-    """The aggregates of a SELECT, and the rows that its joins repeat, for all questions that it
+    """The counts of a SELECT, and the rows that its joins repeat, for all questions that it
     answers."""
 
     def __init__(self, query: Query, select: exp.Select) -> None:
@@ -310,7 +306,7 @@ class _FanOut:
         ]
         self.calls = [
             call
-            for call in query.scopes.nodes.find_all(exp.Count, exp.Sum, exp.Avg)
+            for call in query.scopes.nodes.find_all(exp.Count)
             if call.parent_select is select
             and not isinstance(call.this, exp.Distinct)
             and not isinstance(call.parent, exp.Window)
@@ -319,9 +315,8 @@ class _FanOut:
 
     def find_counted(self, question: Question) -> Iterator[dict[str, Any]]:
         """The evidence of each thing that the question counts, and the query more than once."""
-        counts = [call for call in self.calls if isinstance(call, exp.Count)]
-        counted = [self.query.scopes.find_direct(call.this) for call in counts]
-        for asked in list_counted(question) if counts else ():
+        counted = [self.query.scopes.find_direct(call.this) for call in self.calls]
+        for asked in list_counted(question) if counted else ():
             for thing, kind in self._list_things(asked):
                 if all(column is None or column.source is thing.source for column in counted):
                     yield from self._describe(asked, thing, kind)
@@ -343,65 +338,14 @@ class _FanOut:
         column = table.find_column(name) if name is not None else None
         return DirectColumn(source, table, column, self.scope) if column is not None else None
 
-    def find_added(self, question: Question) -> dict[str, Any] | None:
-        """The evidence of a SUM or AVG over values that the rows of another table repeat, which the
-        question does not name."""
-        stems = {word.stem for word in question.words}
-        for call in self.calls:
-            if isinstance(call, exp.Count):
-                continue
-            added = self.query.scopes.find_direct(call.this)
-            many = self.many.get(self.query.key_of(added.source)) if added is not None else None
-            if added is None or not many:
-                continue
-            if any(stems.issuperset(stem_name(table.name)) for _, table in many):
-                continue  # "the total fee of the songs" adds it for each of them
-            key = self._find_column(added.source, added.table, self.query.find_key(added.table))
-            rows = self._find_repeated(key) if key is not None else []
-            is_average = isinstance(call, exp.Avg)
-            if key is not None and (rows or (is_average and self._may_repeat(key, is_thing=True))):
-                shown = {"sql": to_sql(call), "repeated": key.full_name, "groups": rows}
-                kind = {"kind": "added" if rows else "averaged"}
-                return with_repair(kind | shown, self._write_added_once(call, key))
-        return None
-
-    def _write_added_once(self, call: exp.Expr, key: DirectColumn) -> str | None:
-        """The query with each thing's value added once in a group: `SELECT c0, sum(v) FROM (SELECT
-        DISTINCT port.name AS c0, ship.id, ship.weight AS v FROM ...) GROUP BY c0`."""
-        keys = self.group.expressions if self.group is not None else []
-        texts = [to_sql(column.unalias()) for column in self.select.expressions]
-        order = [texts.index(text) if (text := to_sql(own)) in texts else -1 for own in keys]
-        if -1 in order or len(texts) != len(keys) + 1 or to_sql(call) not in texts:
-            return None
-        if any(self.select.args.get(clause) for clause in ("having", "order", "limit")):
-            return None
-        names = [f"c{column_index}" for column_index in order]
-        columns = [exp.alias_(own.copy(), name) for own, name in zip(keys, names, strict=True)]
-        inner = write_rows(
-            self.select,
-            *columns,
-            exp.alias_(key.write(), "k"),
-            exp.alias_(call.this.copy(), "v"),
-            group=None,
-            distinct=exp.Distinct(),
-        )
-        total = f"{call.key.upper()}(v)"
-        shown = [
-            total if text == to_sql(call) else f"c{column_index}"
-            for column_index, text in enumerate(texts)
-        ]
-        groups = f" GROUP BY {', '.join(names)}" if names else ""
-        return f"SELECT {', '.join(shown)} FROM ({inner}){groups}"
-
     def _describe(
         self, asked: Counted, column: DirectColumn, kind: str
     ) -> Iterator[dict[str, Any]]:
         if column.place in self.known:
             return
-        rows = self._find_repeated(column)
-        if rows or self._may_repeat(column, is_thing=kind == "counted"):
+        if rows := self._find_repeated(column):
             evidence = {
-                "kind": kind if rows else "possible",
+                "kind": kind,
                 "asked": asked.phrase,
                 "repeated": column.full_name,
                 "groups": rows,
@@ -412,20 +356,8 @@ class _FanOut:
         """The query that counts each thing once, by the column that stands for it."""
         twins = copy_nodes(self.query.scopes.tree)
         for call in self.calls:
-            if isinstance(call, exp.Count):
-                twins[id(call)].set("this", exp.Distinct(expressions=[column.write()]))
+            twins[id(call)].set("this", exp.Distinct(expressions=[column.write()]))
         return to_sql(twins[id(self.query.scopes.tree)])
-
-    def _may_repeat(self, column: DirectColumn, *, is_thing: bool) -> bool:
-        """Whether the schema allows that a group has a value twice: no key of the table that has
-        many rows for one is among what the value and the group determine."""
-        determined = self.query.list_determined([*self.known, column.place], self.select)
-        own = [(column.source, column.table)]
-        for source, table in self.many.get(column.place, []) if is_thing else own:
-            names = {name for other, name in determined if other is source}
-            if not any(names.issuperset(map(fold_name, key)) for key in table.unique_keys):
-                return True
-        return False
 
     @cached_property
     def known(self) -> set[Place]:
@@ -453,16 +385,6 @@ class _FanOut:
         columns, limit = [*keys, count, rows], make_limit(_MAX_SHOWN_ROWS)
         sql = write_rows(self.select, *columns, group=self.group, having=having, limit=limit)
         return show_rows(self.query.ask(sql) or [])
-
-    @cached_property
-    def many(self) -> dict[Place, list[tuple[Source, Table]]]:
-        """For each column that is joined: the tables that have many rows for one value of it."""
-        ends: dict[Place, list[tuple[Source, Table]]] = {}
-        for pair in self.query.list_equalities(self.select):
-            for end, (source, name) in (pair, pair[::-1]):
-                if source.table is not None and self.query.key_of(source) != (source, name):
-                    ends.setdefault(end, []).append((source, source.table))
-        return ends
 
 
 def _is_called(column: str, asked: Counted) -> bool:

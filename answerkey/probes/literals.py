@@ -357,15 +357,31 @@ def _list_other_numbers(question: Question, inspection: Inspection) -> list[Numb
 def _write_number(
     inspection: Inspection, literal: ComparedLiteral, given: list[Number]
 ) -> str | None:
-    """The query with the number of the question, if it gives just one that LIMIT does not have."""
+    """The query with the number of the question, if it gives just one that LIMIT does not have; of
+    an equality, if a row has that number."""
     limits = {read_number(node.expression.name) for node in inspection.tree.find_all(exp.Limit)}
     values = {number.values[0] for number in given if limits.isdisjoint(number.values)}
     if len(values) != 1:
         return None
-    number = exp.Literal.number(values.pop())
+    number: exp.Expr = exp.Literal.number(values.pop())
+    if literal.is_text:
+        number = exp.Literal.string(number.name)
+    if literal.comparison.operator in _EQUALITIES and not _is_held(inspection, literal, number):
+        return None
     tree, (right,) = copy_with(inspection.tree, [literal.comparison.right])
-    right.replace(exp.Literal.string(number.name) if literal.is_text else number)
+    right.replace(number)
     return to_sql(tree)
+
+
+def _is_held(inspection: Inspection, literal: ComparedLiteral, value: exp.Expr) -> bool:
+    """Whether a row has a value in the column that a literal is compared with."""
+    query = read_query(inspection)
+    base = query.base_column(literal.comparison.left)
+    if base is None:
+        return False
+    table, column = base
+    where = f"{quote_name(column.name)} = {to_sql(value)}"
+    return bool(query.ask(f"SELECT 1 FROM {quote_name(table.name)} WHERE {where} LIMIT 1"))
 
 
 def _may_bound(left: exp.Expr, question: Question) -> bool:

@@ -25,7 +25,6 @@ from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.keys import has_id_name, is_number
 from answerkey.sql.query_tree import (
     copy_nodes,
-    copy_with,
     find_cte,
     first_select,
     make_limit,
@@ -46,14 +45,11 @@ COUNTING = word_set(
 _YES_OR_NO = word_set("is are was were do does did has have had can could will would")
 _EACH = word_set("each every per by different distinct unique respective respectively various all")
 _EXTREMES = word_set(
-    "maximum minimum highest lowest largest smallest greatest least most fewest biggest longest "
-    "shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
+    "maximum minimum max min highest lowest largest smallest greatest least most fewest biggest "
+    "longest shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
 )
 # stems that columns of many tables share: they tell none of them from the others
 _GENERAL = word_set("name id code title detail descript type number key")
-_DIFFERENT = word_set("different distinct unique distinctive distinctly")
-_COUNTED = ("number of", "number of all", "number of the", "count of", "how many", "the most",
-            "the fewest", "count the")  # fmt: skip
 _MAX_SHOWN_VALUES = 5
 _HOW_MANY = re.compile(
     r"\W*(?:how many|(?:what is|find|give|show|return) the (?:total )?(?:number|count) of)\b"
@@ -552,79 +548,4 @@ def _stands_alone(question: Question, first: int, last: int) -> bool:
     return before in _BEFORE or before.endswith("'s")
 
 
-def find_distinct_missing(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding of one of these kinds; equal rows are duplicate_rows:
-
-    count: different values are asked for, and counted with those that are equal;
-    counts_rows: values of a column are counted as rows: `count(*)` for "the number of authors".
-    """
-    tree = inspection.tree
-    if not isinstance(tree, exp.Select) or tree.args.get("distinct"):
-        return []
-    if len(question.words) > MAX_QUESTION_WORDS:
-        return []
-    asked = _find_different(question)
-    if asked is not None:
-        evidence = _find_count(inspection, asked)
-    else:
-        evidence = _find_rows_counted(inspection.once(Projection), question)
-    return [] if evidence is None else [Finding("distinct_missing", evidence)]
-
-
-def _find_different(question: Question) -> str | None:
-    """The word that asks for different values: not that of `different from`."""
-    words = [word.text for word in question.words] + [""]
-    for word_index, word in enumerate(words):
-        if word in _DIFFERENT and words[word_index + 1] not in ("from", "than", "to"):
-            return word
-    return None
-
-
-def _find_count(inspection: Inspection, asked: str) -> dict[str, Any] | None:
-    """COUNT(x) as the only result, where COUNT(DISTINCT x) gives another."""
-    changed = inspection.tree.copy()
-    count = changed.expressions[0].unalias()
-    if len(changed.expressions) > 1 or not isinstance(count, exp.Count):
-        return None
-    if not isinstance(count.this, exp.Column):
-        return None
-    count.set("this", exp.Distinct(expressions=[count.this.copy()]))
-    rows = read_query(inspection).ask(to_sql(changed))
-    if rows is None or rows == inspection.rows:
-        return None
-    counted, distinct = (
-        [row[0] for row in answer[:_MAX_SHOWN_VALUES]] for answer in (inspection.rows, rows)
-    )
-    evidence = {"kind": "count", "asked": asked, "counted": counted, "distinct": distinct}
-    return with_repair(evidence, to_sql(changed))
-
-
-def _find_rows_counted(projection: Projection, question: Question) -> dict[str, Any] | None:
-    """count(*) on one table, where the values of a column are to be counted; of a key there are as
-    many as rows."""
-    counts = list(projection.tree.find_all(exp.Count))
-    if not counts or len(projection.tables) != 1:
-        return None
-    if not all(isinstance(count.this, exp.Star) for count in counts):
-        return None
-    for mention in find_mentions(question, projection.tables):
-        table, column = mention.table, mention.column.name
-        before = question.words[max(0, mention.indexes[0] - 3) : mention.indexes[0]]
-        is_counted = " ".join(word.text for word in before).endswith(_COUNTED)
-        is_key = any(column in key for key in table.unique_keys)
-        if is_counted and not is_key and (table.name, column) not in projection.used:
-            repair = _write_values_counted(projection, counts, column)
-            return {"kind": "counts_rows"} | mention.show() | {"repair": repair}
-    return None
-
-
-def _write_values_counted(projection: Projection, counts: list[exp.Count], column: str) -> str:
-    """The query with the different values of a column counted in place of rows."""
-    tree, twins = copy_with(projection.tree, counts)
-    for twin in twins:
-        counted = exp.column(column, quoted=True)
-        twin.set("this", exp.Distinct(expressions=[counted]))
-    return to_sql(tree)
-
-
-QUESTION_PROBES = (find_distinct_missing, find_projection_mismatch)
+QUESTION_PROBES = (find_projection_mismatch,)

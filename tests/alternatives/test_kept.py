@@ -94,13 +94,13 @@ def test_alternatives_that_answer_otherwise_are_tried_together(clinic: ProbeWorl
 
 
 def test_finding_says_what_its_repair_answers(clinic: ProbeWorld, tmp_path: Path) -> None:
-    same = Finding("negation_mismatch", {"repair": "SELECT count(*) FROM patient WHERE id > 0"})
-    other = Finding("negation_mismatch", {"sql": "x", "repair": "SELECT 0"})
-    failing = Finding("negation_mismatch", {"repair": "SELECT nothing"})
+    same = Finding("comparison_mismatch", {"repair": "SELECT count(*) FROM patient WHERE id > 0"})
+    other = Finding("comparison_mismatch", {"sql": "x", "repair": "SELECT 0"})
+    failing = Finding("comparison_mismatch", {"repair": "SELECT nothing"})
     tried = try_all(clinic, "How many?", "SELECT count(*) FROM patient", same, other, failing)
     assert [finding.evidence for finding in tried.findings] == [
-        {"repair": "negation_mismatch", "answers": "same"},
-        {"sql": "x", "repair": "negation_mismatch", "answers": "other"},
+        {"repair": "comparison_mismatch", "answers": "same"},
+        {"sql": "x", "repair": "comparison_mismatch", "answers": "other"},
         {},
     ]
     assert [repair["answers"] for repair in tried.repairs][:2] == ["same", "other"]

@@ -161,9 +161,9 @@ CASES = [
     ),
     ("Which ids contain 'a'?", "SELECT id FROM ship WHERE code = 'a'", {"contained_text"}),
     ("Which ids have code a?", "SELECT id FROM ship WHERE code = 'a'", set()),
-    ("Which id is the TERN?", "SELECT id FROM ship WHERE name = 'Tern'", {"question_spelling"}),
+    ("Which id is the TERN?", "SELECT id FROM ship WHERE name = 'Tern'", {"absent_spelling"}),
     ("Which ids have tern ships?", "SELECT id FROM ship WHERE name = 'tern'", {"contained_text"}),
-    ("Which id is of terning?", "SELECT id FROM ship WHERE name = 'Tern'", {"question_spelling"}),
+    ("Which id is of terning?", "SELECT id FROM ship WHERE name = 'Tern'", {"absent_spelling"}),
     ("Which id is of Terns?", "SELECT id FROM ship WHERE name = 'Tern'", set()),
     # set operations
     (
@@ -320,7 +320,7 @@ def test_extreme_may_be_that_of_all_rows_of_its_table(database, clauses, count):
 
 SPELLED = [
     ("Which id is of the tern?", "name LIKE 'tern'", ("stored_spelling", "name = 'Tern'")),
-    ("Which id is of the TERN?", "name = 'Tern'", ("question_spelling", "name LIKE 'TERN'")),
+    ("Which id is of the TERN?", "name = 'Tern'", ("absent_spelling", "name LIKE 'TERN'")),
     ("Which id is of the Tern?", "name LIKE 'tern'", ("question_spelling", "name = 'Tern'")),
     ("Which id is of the tern?", "name LIKE 'tern%'", ("stored_spelling", None)),
 ]

@@ -3,7 +3,6 @@
 import pytest
 
 from answerkey.probes.groups import (
-    find_each_without_group,
     find_group_by_non_key,
     find_set_operation_on_non_key,
 )
@@ -129,21 +128,6 @@ def test_evidence_of_a_set_operation_names_what_it_compares(choir):
     assert evidence.items() <= finding.evidence.items()
 
 
-EACH = [
-    ("What is the total crew for each port?", "SELECT sum(crew) FROM ship", True),
-    ("How many captains, each counted once, are there?", "SELECT count(*) FROM ship", False),
-    ("Suppose crews of each ship sail. How many are left?", "SELECT count(*) FROM ship", False),
-    ("How many ships know of each other?", "SELECT count(*) FROM ship", False),
-    ("How many are in each port?", "SELECT home, count(*) FROM ship GROUP BY home", False),
-    ("How many crews of each ship?", "SELECT count(crew) / count(*) FROM ship", False),
-]
-
-
-@pytest.mark.parametrize(("text", "sql", "is_found"), EACH)
-def test_number_of_each_needs_a_group(harbour, text, sql, is_found):
-    assert (harbour.ask(find_each_without_group, text, sql) is not None) is is_found
-
-
 # Queries whose repair answers these rows; None: a finding that has no repair.
 REPAIRS = [
     (
@@ -164,15 +148,6 @@ REPAIRS = [
     (find_group_by_non_key, "How many cows has each farm?",
      "SELECT f.name, count(*) FROM farm AS f JOIN cow AS c ON f.id = c.farm_id"
      " GROUP BY f.name ORDER BY f.name", [("Moss", 2), ("Reed", 2)]),
-    (find_each_without_group, "What is the total litres of each farm?",
-     "SELECT sum(c.litres) FROM cow AS c JOIN farm AS f ON f.id = c.farm_id",
-     [("Moss", 55), ("Reed", 35)]),
-    (find_each_without_group, "What is the number of cows for each colour?",
-     "SELECT count(*) FROM cow WHERE colour IS NOT NULL", [("White", 1), ("red", 2)]),
-    (find_each_without_group, "What is the number of cows on farms, for each farm?",
-     "SELECT count(*) FROM cow", [(1, 2), (2, 2)]),
-    (find_each_without_group, "What is the number of cows for each season?",
-     "SELECT count(*) FROM cow", None),
     # by a key that the data alone show
     (find_group_by_non_key, "How many goats has each herd?",
      "SELECT h.name, count(*) FROM herd AS h JOIN goat AS g ON g.herd = h.no GROUP BY h.name",

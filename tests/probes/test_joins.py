@@ -22,22 +22,10 @@ FANS = [
         "referred",
     ),
     ("Number of singers on stage", "SELECT count(*) FROM concert", "referred"),
-    (
-        "How many singers sang in 2021?",
-        "SELECT count(*) FROM concert WHERE year = 2021",
-        "possible",
-    ),
-    ("Total fee by town", f"SELECT town, sum(fee) {SONGS} GROUP BY town", "added"),
-    (
-        "Mean fee of singers in French",
-        f"SELECT avg(fee) {SONGS} WHERE language = 'French'",
-        "averaged",
-    ),
 ]
 NO_FANS = [
-    ("Total fee of the songs", f"SELECT sum(fee) {SONGS}"),  # of each song
-    ("Mean fee of the songs in French", f"SELECT avg(fee) {SONGS} WHERE language = 'French'"),
-    ("Mean sales by singers", f"SELECT avg(sales) {SONGS}"),  # a song has one singer
+    ("Total fee by town", f"SELECT town, sum(fee) {SONGS} GROUP BY town"),  # no count
+    ("How many singers sang in 2021?", "SELECT count(*) FROM concert WHERE year = 2021"),  # once
     ("How many singers have a song?", f"SELECT count(DISTINCT singer.id) {SONGS}"),
     ("Count the songs of each of the singers", f"SELECT count(*) {SONGS} GROUP BY singer.id"),
     (
@@ -52,7 +40,7 @@ NO_FANS = [
 
 
 @pytest.mark.parametrize(("text", "sql", "kind"), FANS)
-def test_things_that_are_counted_or_added_more_than_once_are_found(choir, text, sql, kind):
+def test_things_that_are_counted_more_than_once_are_found(choir, text, sql, kind):
     assert choir.ask(find_join_fan_out, text, sql).evidence["kind"] == kind
 
 
@@ -207,15 +195,9 @@ REPAIRS = [
     (find_cross_join, None, "SELECT count(*) FROM cow, trip", None),
     (find_join_fan_out, "How many cows were at a fair?",
      "SELECT count(*) FROM cow AS c JOIN fair AS f ON f.cow_id = c.id", [(3,)]),
-    # what a join repeats, counted once or added once
+    # what a join repeats, counted once
     (find_join_fan_out, "How many cows have been to a fair?",
      "SELECT count(*) FROM cow JOIN fair ON fair.cow_id = cow.id", [(3,)]),
-    (find_join_fan_out, "How many cows were there in each year?",
-     "SELECT year, count(*) FROM fair GROUP BY year",
-     [(2019, 1), (2020, 2), (2021, 1), (2022, 1)]),
-    (find_join_fan_out, "What is the total of litres by colour?",
-     "SELECT c.colour, sum(c.litres) FROM cow AS c JOIN fair AS f ON f.cow_id = c.id"
-     " GROUP BY c.colour", [("White", 35), ("red", 30)]),
 ]  # fmt: skip
 
 

@@ -41,9 +41,7 @@ COUNTS = {
     "date_text_order": 4,
     "join_repeats_rows": 232,
     "latent_text_order": 16,
-    "limit_on_joined_rows": 9,
     "literal_not_in_column": 45,
-    "order_without_effect": 4,
     "set_operation_on_non_key": 110,
 }
 

@@ -3,87 +3,11 @@ open."""
 
 import pytest
 
-from answerkey.probes.audit import PROBES
 from answerkey.probes.order import (
     find_bare_column,
     find_direction_mismatch,
-    find_extreme_dropped,
-    find_limit_on_joined_rows,
-    find_order_without_effect,
 )
 from tests.shared.probe_world import ProbeWorld
-
-WORLD = """
-CREATE TABLE ship (
-    id INTEGER PRIMARY KEY, name TEXT, port TEXT, weight INTEGER, crew INTEGER
-);
-CREATE TABLE port (name TEXT PRIMARY KEY, country TEXT);
-INSERT INTO ship VALUES
-    (1, 'Sun', 'Alda', 10, NULL), (2, 'Tern', 'Alda', 20, 4),
-    (3, 'Wren', 'Bree', 30, 5), (4, 'Gull', NULL, 20, 6);
-INSERT INTO port VALUES ('Alda', 'Norway'), ('Bree', 'Spain');
-"""
-FOUND = {
-    "limit_on_joined_rows": [
-        (
-            "SELECT s.name FROM ship AS s JOIN port AS p ON s.port = p.name"
-            " ORDER BY p.country LIMIT 1",
-            "one",
-        ),
-        (
-            "SELECT p.name FROM port AS p JOIN ship AS s ON s.port = p.name"
-            " ORDER BY p.country DESC LIMIT 2",
-            "several",
-        ),
-    ],
-    "order_without_effect": [
-        ("SELECT avg(weight) FROM ship ORDER BY crew DESC LIMIT 1", "order"),
-        ("SELECT count(*) FROM ship LIMIT 3", "limit"),
-        ("SELECT name FROM ship WHERE weight > (SELECT avg(crew) FROM ship ORDER BY id)", "order"),
-    ],
-}
-LEFT_ALONE = {
-    "limit_on_joined_rows": [
-        "SELECT p.name FROM ship AS s JOIN port AS p ON s.port = p.name ORDER BY p.country LIMIT 1",
-        "SELECT DISTINCT p.name FROM ship AS s JOIN port AS p ON s.port = p.name"
-        " ORDER BY p.country LIMIT 2",
-        "SELECT s.name FROM ship AS s JOIN port AS p ON s.name = p.name ORDER BY p.country LIMIT 1",
-        "SELECT s.port FROM ship AS s JOIN port AS p ON s.port = p.name"
-        " GROUP BY s.port ORDER BY p.country LIMIT 1",
-    ],
-    "order_without_effect": [
-        "SELECT max(weight) FROM ship LIMIT 1",
-        "SELECT port, avg(weight) FROM ship GROUP BY port ORDER BY 2 LIMIT 1",
-    ],
-}
-
-
-ALL = {probe.__name__.removeprefix("find_"): probe for probe in PROBES}
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    with ProbeWorld(tmp_path_factory.mktemp("short"), WORLD) as world:
-        yield world
-
-
-def _list_cases(table):
-    return [(flag, case) for flag, cases in table.items() for case in cases]
-
-
-@pytest.mark.parametrize(("flag", "case"), _list_cases(FOUND))
-def test_probe_speaks(world, flag, case):
-    sql, kind = case
-    finding = world.find(ALL[flag], sql)
-    assert finding is not None
-    assert finding.code == flag
-    assert finding.evidence.get("kind") == kind
-
-
-@pytest.mark.parametrize(("flag", "sql"), _list_cases(LEFT_ALONE))
-def test_probe_is_silent(world, flag, sql):
-    assert world.find(ALL[flag], sql) is None
-
 
 HARBOURS = """
 CREATE TABLE harbour (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE, country TEXT);
@@ -201,23 +125,6 @@ def test_evidence_of_the_corpus_decides_a_direction(harbour):
 
 # Queries whose repair answers these rows; None: a finding that has no repair.
 REPAIRS = [
-    (
-        find_limit_on_joined_rows,
-        None,
-        "SELECT f.year FROM cow AS c JOIN fair AS f ON f.cow_id = c.id ORDER BY c.litres DESC"
-        " LIMIT 1",
-        [(2020,), (2022,)],
-    ),
-    (find_order_without_effect, None, "SELECT avg(litres) FROM cow ORDER BY age LIMIT 2",
-     [(15.0,)]),
-    (
-        find_order_without_effect,
-        None,
-        "SELECT sum(c.litres), count(*) FROM cow AS c JOIN farm AS f ON f.id = c.farm_id"
-        " ORDER BY f.name DESC LIMIT 1",
-        [(35, 2)],
-    ),
-    (find_order_without_effect, None, "SELECT count(*) FROM cow ORDER BY age", None),
     # the other end, where NULL is none
     (find_direction_mismatch, "Which cow gives the most litres?",
      "SELECT name FROM cow ORDER BY litres LIMIT 1", [("Bea",)]),
@@ -231,51 +138,3 @@ REPAIRS = [
 @pytest.mark.parametrize(("probe", "question", "sql", "rows"), REPAIRS)
 def test_repair_answers_what_was_meant(farm, probe, question, sql, rows):
     assert farm.execute_repair(probe, sql, question) == rows
-
-
-TRIALS = """
-CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, weight INT, kind TEXT);
-INSERT INTO ship VALUES
-    (1, 'Sun', 90, 'Barge'), (2, 'Tern', 40, 'Ferry'), (3, 'Gull', 60, 'Ferry');
-CREATE TABLE trial (ship_id INT REFERENCES ship (id), verdict TEXT, year INT);
-INSERT INTO trial VALUES (2, 'good', 2001), (3, 'bad', 2002);
-"""
-TRIED = "FROM trial AS t JOIN ship AS s ON s.id = t.ship_id"
-HEAVIEST = "What is the verdict on the heaviest ship?"
-DROPPED = [
-    (HEAVIEST, f"SELECT t.verdict {TRIED} ORDER BY s.weight DESC LIMIT 1", []),
-    (
-        "How many trials had the heaviest ship?",
-        f"SELECT count(*) {TRIED} GROUP BY s.id ORDER BY s.weight DESC LIMIT 1",
-        None,
-    ),
-]
-NOT_DROPPED = [
-    ("What is the verdict on the lightest ship?",
-     f"SELECT verdict {TRIED} ORDER BY weight LIMIT 1"),
-    (HEAVIEST, f"SELECT verdict {TRIED} WHERE kind = 'Ferry' ORDER BY weight DESC LIMIT 1"),
-    (HEAVIEST, f"SELECT verdict {TRIED} WHERE year > 2000 ORDER BY weight DESC LIMIT 1"),
-    ("What was the verdict on the most weight?",
-     f"SELECT verdict {TRIED} ORDER BY weight DESC LIMIT 1"),
-    (HEAVIEST, f"SELECT verdict {TRIED.replace('JOIN', 'LEFT JOIN')} ORDER BY weight DESC LIMIT 1"),
-    (HEAVIEST, f"SELECT verdict {TRIED} ORDER BY weight DESC LIMIT 2"),
-    (HEAVIEST, "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"),
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def trials(tmp_path_factory):
-    with ProbeWorld(tmp_path_factory.mktemp("trials"), TRIALS) as world:
-        yield world
-
-
-@pytest.mark.parametrize(("text", "sql", "rows"), DROPPED)
-def test_thing_that_a_join_drops_is_not_first(trials, text, sql, rows):
-    finding = trials.ask(find_extreme_dropped, text, sql)
-    assert (finding.evidence["first"], finding.evidence["taken"]) == (90, 60)
-    assert trials.execute_repair(find_extreme_dropped, sql, text) == rows
-
-
-@pytest.mark.parametrize(("text", "sql"), NOT_DROPPED)
-def test_first_of_what_is_asked_for_is_no_finding(trials, text, sql):
-    assert trials.ask(find_extreme_dropped, text, sql) is None

@@ -3,7 +3,7 @@
 import pytest
 
 from answerkey.english.question import Question
-from answerkey.probes.projection import find_distinct_missing, find_projection_mismatch
+from answerkey.probes.projection import find_projection_mismatch
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """
@@ -172,38 +172,8 @@ def test_meaning_of_a_column_names_it(world):
     assert find_projection_mismatch(inspection, told) == []
 
 
-MISSING = [
-    ("count", "How many different towns have bakers?", "SELECT count(town) FROM baker"),
-    ("counts_rows", "Find the number of tastes.", "SELECT count(*) FROM cake"),
-]
-
-NOT_MISSING = [
-    ("How many different towns have bakers?", "SELECT count(DISTINCT town) FROM baker"),
-    ("How many different bakers are there?", "SELECT count(id) FROM baker"),
-    ("Which towns are different from Ulm?", "SELECT town FROM baker WHERE town <> 'Ulm'"),
-    ("Find the number of bakers.", "SELECT count(*) FROM baker"),
-    ("Find the number of cakes of each taste.", "SELECT taste, count(*) FROM cake GROUP BY 1"),
-]
-
-
-@pytest.mark.parametrize(("kind", "text", "sql"), MISSING)
-def test_missing_distinct_is_found(world, kind, text, sql):
-    finding = world.ask(find_distinct_missing, text, sql)
-    assert finding is not None
-    assert finding.evidence["kind"] == kind
-
-
-@pytest.mark.parametrize(("text", "sql"), NOT_MISSING)
-def test_values_that_may_be_equal_are_left_alone(world, text, sql):
-    assert world.ask(find_distinct_missing, text, sql) is None
-
-
 # Queries whose repair answers these rows; None: a finding that has no repair.
 REPAIRS = [
-    (find_distinct_missing, "How many different colours are there?",
-     "SELECT count(colour) FROM cow", [(2,)]),
-    (find_distinct_missing, "What is the number of years of fairs?",
-     "SELECT count(*) FROM fair", [(4,)]),
     # another column, in its place or added
     (find_projection_mismatch, "What are the name and the age of the cows?",
      "SELECT name, litres FROM cow WHERE id = 1", [("Ada", 5)]),

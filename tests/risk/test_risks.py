@@ -27,7 +27,7 @@ from tests.shared.paths import FLAG_PRECISION
 
 CROSS, TIE = Sign("cross_join"), Sign("tie_at_limit")
 DATE = Sign("date_text_order")
-SURE, DOUBTFUL = Sign("negation_mismatch", "never"), Sign("negation_mismatch", "not")
+SURE, DOUBTFUL = Sign("comparison_mismatch", "never"), Sign("comparison_mismatch", "not")
 MODELS = Sign("models_agree_otherwise", "most")
 
 
@@ -36,7 +36,7 @@ def make_counts(wrong: int = 100, **unsigned: Count) -> Counts:
         CROSS: Count(98, 80),
         TIE: Count(98, 20),
         Sign("boolean_answer"): Count(96, 1),
-        Sign("negation_mismatch"): Count(96, 50),
+        Sign("comparison_mismatch"): Count(96, 50),
         SURE: Count(40, 38),
         DOUBTFUL: Count(56, 12),
         DATE: Count(1, 1),
@@ -73,8 +73,8 @@ def test_agreement_of_models_counts_beside_the_signs_of_the_query():
 
 
 def test_sure_kind_weighs_more_than_a_doubtful_one_and_a_new_kind_as_its_flag():
-    unknown = estimate(Sign("negation_mismatch", "nobody")).risk
-    assert unknown == estimate(Sign("negation_mismatch")).risk
+    unknown = estimate(Sign("comparison_mismatch", "nobody")).risk
+    assert unknown == estimate(Sign("comparison_mismatch")).risk
     assert estimate(DOUBTFUL).risk < unknown < estimate(SURE).risk
 
 

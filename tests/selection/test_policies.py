@@ -125,7 +125,7 @@ def test_tie_is_accepted_where_all_right_answers_are_known(codes, known, unknown
     assert keep_reported(flags, policies) == flags
 
 
-DOUBTS = ("cross_join", "order_without_effect", "projection_mismatch", "answer_risk")
+DOUBTS = ("cross_join", "set_operation_on_non_key", "projection_mismatch", "answer_risk")
 FACTS = ("tie_at_limit", "empty_answer", "boolean_answer", "latent_ambiguity", "conflicting_gold")
 
 

@@ -132,18 +132,18 @@ def test_questions_of_held_out_sets_are_flagged(
     assert "7 overlap with held-out sets (public 7)\n" in capsys.readouterr().err
 
 
-FIRST = ("How long is a voyage?", "SELECT avg(days) FROM voyage ORDER BY year")
+FIRST = ("How long is a voyage?", "SELECT sum(days) FROM voyage, ship")
 BOOK = "SELECT pages FROM book WHERE title = 'Ice'"
-LAST = ("When is a voyage?", "SELECT avg(year) FROM voyage ORDER BY year DESC")
+LAST = ("When is a voyage?", "SELECT sum(year) FROM voyage, ship")
 
 
 @pytest.fixture
 def risky(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Two questions of the product whose ORDER BY sorts a single row."""
+    """Two questions of the product whose query joins tables without a condition."""
     monkeypatch.chdir(tmp_path)
     world = World(tmp_path)
-    world.write_flag_precision({"order_without_effect": 80})
-    world.change("select_questions.policies.order_without_effect", "exclude")
+    world.write_flag_precision({"cross_join": 80})
+    world.change("select_questions.policies.cross_join", "exclude")
     for flag in ("latent_ambiguity", "weak_answer"):
         world.change(f"select_questions.policies.{flag}", "off")
     world.drop_targets()
@@ -177,15 +177,15 @@ def test_risk_and_verdicts_reach_the_product(
 ) -> None:
     write_verdict(risky, "right")
     risky.run_to("export_dataset")
-    assert read_risks(risky, "audit") == {"0": (0.0, ["order_without_effect", "judged_right"])}
-    assert read_risks(risky, "excluded") == {"1": (0.802, ["order_without_effect", "answer_risk"])}
+    assert read_risks(risky, "audit") == {"0": (0.0, ["cross_join", "judged_right"])}
+    assert read_risks(risky, "excluded") == {"1": (0.802, ["cross_join", "answer_risk"])}
     said = capsys.readouterr().err
     assert "compare_questions: 1 question with an answer risk of 0.5 or more\n" in said
     assert "compare_questions: 1 verdict, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
     found = read_risks(risky, "excluded")
-    assert found["0"] == (1.0, ["order_without_effect", "judged_wrong"])
+    assert found["0"] == (1.0, ["cross_join", "judged_wrong"])
     write_verdict(risky, "right", "SELECT 2")
     risky.run_from("compare_questions")
     assert read_risks(risky, "excluded")["0"] == found["1"]
@@ -212,7 +212,7 @@ def test_verdicts_go_with_the_list_of_corrections_of_their_name(
 
 @pytest.mark.slow
 def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
-    risky.change("select_questions.policies.order_without_effect", "flag")
+    risky.change("select_questions.policies.cross_join", "flag")
     risky.change("select_questions.policies.answer_risk", "flag")
     risky.run_to("export_dataset")
     assert read_risks(risky, "audit").keys() == {"0", "1"}
@@ -223,4 +223,4 @@ def test_at_risk_is_recorded_or_excludes_and_is_a_metric(risky: World) -> None:
     assert reasons == ["answer_risk", "answer_risk"]
     risky.change("compare_questions.min_answer_risk", 0.9)
     risky.run_from("compare_questions")
-    assert read_risks(risky, "audit")["1"] == (0.802, ["order_without_effect"])
+    assert read_risks(risky, "audit")["1"] == (0.802, ["cross_join"])
