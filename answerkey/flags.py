@@ -92,7 +92,7 @@ FAMILIES: dict[str, tuple[Flag, ...]] = {
     "Soundness on the schema and the data": (
         Flag(
             "type_mismatch",
-            Policy.FLAG,
+            Policy.EXCLUDE,
             "Text is compared with a number, and the answer is another if it is read as one.",
             example="`strftime('%Y', day) = 2020` never holds",
             doubts_gold=True,

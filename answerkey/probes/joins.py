@@ -184,12 +184,12 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     the joins repeat.
 
     Kinds: `in_data` if a row comes twice, and a condition chooses some; `listed` if one does where
-    all are listed, or in an order, so that a row for each pair may be meant; `referred` if the one
-    column refers to things of another table, and may name one twice. Else none does yet, and the
-    query has a condition on a table that may have several rows for one: `linked` if a table that
-    only links others leads there, so that things are listed by a relation; `possible` for other
-    conditions. The condition may name one thing, whose attribute is asked for, or several that each
-    refer to one of what is shown ("the publishers of these heroes"), a row each: no finding.
+    all are listed, or in an order, so that a row for each pair may be meant. Else none does yet, and
+    the query has a condition on a table that may have several rows for one: `linked` if a table
+    that only links others leads there, so that things are listed by a relation; `possible` for
+    other conditions. The condition may name one thing, whose attribute is asked for, or several
+    that each refer to one of what is shown ("the publishers of these heroes"), a row each: no
+    finding. Nor is the one column that refers to things of another table: it names one in each row.
     """
     query = read_query(inspection)
     select = query.select
@@ -201,25 +201,26 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
         return []
     first = shown[0]
     source = first.source
-    key, kind = query.find_key(first.table), "possible"
-    if len(shown) == 1 and query.scopes.refers(first) and first.place != query.key_of(source):
-        key, kind = first.column.name, "referred"
-    if key is None:
+    is_reference = query.scopes.refers(first) and first.place != query.key_of(source)
+    key = query.find_key(first.table)
+    if key is None or (len(shown) == 1 and is_reference):
         return []
     rows = query.ask(_write_repeats(select, write_column(source, key, scope))) or []
     pairs = query.list_equalities(select)
     ends = {end for pair in pairs for end in pair if end[0] is not source}
     leads_to_many = any(query.key_of(end[0]) != end for end in ends)
-    if not (rows or (_has_condition(select) and (kind == "referred" or leads_to_many))):
+    if not (rows or (_has_condition(select) and leads_to_many)):
         return []
-    if kind == "possible" and rows:
+    if rows:
         if _has_condition(select) and _names_each(query, select, source):
             return []
         kind = "in_data" if _has_condition(select) else "listed"
-    elif kind == "possible" and _links(query, ends):
+    elif _links(query, ends):
         kind = "linked"
-    elif kind == "possible" and _names_one(query, select, source):
+    elif _names_one(query, select, source):
         return []
+    else:
+        kind = "possible"
     evidence = {"kind": kind, "key": f"{first.table.name}.{key}", "repeated": show_rows(rows)}
     return [Finding("join_repeats_rows", evidence)]
 

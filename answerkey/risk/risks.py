@@ -84,7 +84,6 @@ NO_SIGNS = frozenset(
         "date_text_order",
         "latent_text_order",
         "text_arithmetic",
-        "type_mismatch",
     }
 )
 # Judged questions that count for the wider case: of a kind, a repair or a flag, so that fewer than

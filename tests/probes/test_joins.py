@@ -75,9 +75,9 @@ REPEATS = [
         " JOIN venue ON venue.id = c.venue_id WHERE venue.id IN (1, 2)",
         "in_data",
     ),
-    (f"SELECT song.singer_id {SONGS} WHERE town = 'Bath'", "referred"),
 ]
 NO_REPEATS = [
+    f"SELECT song.singer_id {SONGS} WHERE town = 'Bath'",  # the singer of each song
     f"SELECT DISTINCT name {SONGS}",
     f"SELECT name, title {SONGS}",
     f"SELECT title {SONGS} WHERE town = 'Bath'",  # a song has one singer
