@@ -184,8 +184,8 @@ def find_join_repeats_rows(inspection: Inspection) -> list[Finding]:
     the joins repeat.
 
     Kinds: `in_data` if a row comes twice, and a condition chooses some; `listed` if one does where
-    all are listed, or in an order, so that a row for each pair may be meant. Else none does yet, and
-    the query has a condition on a table that may have several rows for one: `linked` if a table
+    all are listed, or in an order, so that a row for each pair may be meant. Else none does, and
+    the query has a condition on a table that may have several rows for one: `linked` if one
     that only links others leads there, so that things are listed by a relation; `possible` for
     other conditions. The condition may name one thing, whose attribute is asked for, or several
     that each refer to one of what is shown ("the publishers of these heroes"), a row each: no
