@@ -183,6 +183,16 @@ def import_corrections(file: Path, *, date: str, **options: str) -> int:
     return 0
 
 
+def correct(folder: Path, out: Path, **options: Any) -> int:
+    from answerkey.corpus.corrected_copy import correct_folder
+
+    try:
+        correct_folder(folder, out, **options)
+    except OSError as error:  # `dvc repro` mends none of these
+        raise InputError(f"{error.filename or out}: {error.strerror or error}") from error
+    return 0
+
+
 def read(
     name: str,
     *,
@@ -415,6 +425,30 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
     verb.add_argument("--date", required=True, help="its day, such as 2026-03-01")
 
     verb = add(
+        correct,
+        "copy a folder of Spider, BIRD or the like with corrections applied, for any other tool",
+        "data/local/spider data/local/spider_corrected --corrections spider",
+    )
+    verb.add_argument("folder", metavar="FOLDER", type=read_path, help="which is only read")
+    verb.add_argument("out", metavar="OUT", type=read_path, help="a new or an empty folder")
+    verb.add_argument(
+        "--corrections",
+        required=True,
+        metavar="NAME_OR_FILE",
+        type=lambda text: read_path(text) if {"/", "."} & {*text} else text,
+        help="a list: its name in data/corrections, or its file",
+    )
+    verb.add_argument(
+        "--layout",
+        metavar="NAME",
+        help="of the files of questions: own, spider, spider_syn, bird or synsql (default: that"
+        " whose fields the first row of each file has)",
+    )
+    verb.add_argument(
+        "--without-databases", action="store_true", help="leave out the folders of databases"
+    )
+
+    verb = add(
         read,
         "let a model judge gold SQL, with the database open, and write verdicts and corrections",
         "--name qwen3_32b --count 100 --max-tokens 5000000",
@@ -579,7 +613,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words = f"it needs {package}: in a clone of Answerkey, pip install '.[{extra}]'"
             raise InputError(words) from error
         except (InputError, OSError) as error:
-            if project is None and options.get("dataset", DATASET) == DATASET:
+            is_for_project = verb != "correct" and options.get("dataset", DATASET) == DATASET
+            if project is None and is_for_project:
                 words = f"{here}, and each folder above, has no params.yaml and no {DATASET}"
                 error.add_note(f"There is no project: {words}")
             raise
