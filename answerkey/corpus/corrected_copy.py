@@ -244,17 +244,8 @@ def _copy(
     for name in filter(is_kept, tree.files):
         if name in texts:
             (target / name).write_bytes(encode_text(texts[name]))
-        elif not (tree.is_of_databases(name) and _link(root / name, target / name)):
+        else:
             shutil.copy(root / name, target / name)
-
-
-def _link(source: Path, path: Path) -> bool:
-    """Whether a hard link could be made, which takes no room on the disk."""
-    try:
-        os.link(source, path)
-    except OSError:  # the copy is on another disk, or on one that has no links
-        return False
-    return True
 
 
 # --- corrections: which of them hold
