@@ -17,14 +17,15 @@ is right; that of wrong SQL counts as wrong, unless the repairs of all that doub
 rows. An ambiguous question counts for nothing: gold is one of its two readings, so that it is not
 wrong, and a sign that sees the other one does not err.
 
-A sign counts where it is the strongest of its question, by what each of them says alone. A question
-that two lists judge counts twice: neither list is the truth. Printed are, by list and risk, the
-area under the ROC curve, the Brier score, what a risk from a threshold on finds, and how many are
-wrong of those of about one risk, with weights of other databases: ten times the databases (of a
-corpus with one, its questions) are halved, and each half is judged by what was counted on the other
-and on all other corpora. Then come, in these runs, the questions that a flag which doubts gold
-excludes, and the share of sound ones that go with them; all flags; and how often each repair and
-reading that answers otherwise has the corrected rows.
+A sign counts where it is the strongest of its question, by what each of them says alone; one that
+is nowhere the strongest, wherever it occurs. A question that two lists judge counts twice: neither
+list is the truth. Printed are, by list and risk, the area under the ROC curve, the Brier score,
+what a risk from a threshold on finds, and how many are wrong of those of about one risk, with
+weights of other databases: ten times the databases (of a corpus with one, its questions) are
+halved, and each half is judged by what was counted on the other and on all other corpora. Then
+come, in these runs, the questions that a flag which doubts gold excludes, and the share of sound
+ones that go with them; all flags; and how often each repair and reading that answers otherwise has
+the corrected rows.
 """
 
 from __future__ import annotations
@@ -258,7 +259,8 @@ def count(judged: Iterable[Judged], target: str) -> dict[str, Counts]:
 
 def choose_signs(judged: Iterable[Judged], target: str) -> list[tuple[Judged, list[Sign]]]:
     """Return each judgement with the strongest sign of its query, and of models: by what each sign
-    says that is counted wherever it occurs."""
+    says that is counted wherever it occurs. A sign that is nowhere the strongest stands wherever
+    it occurs, or else it would be taken for its wider case."""
     pairs = [
         (each, list_telling(each, target)) for each in judged if each.wrong[target] is not None
     ]
@@ -269,7 +271,11 @@ def choose_signs(judged: Iterable[Judged], target: str) -> list[tuple[Judged, li
         of_models = [sign for sign in ranked if sign.code == AGREEMENT]
         of_query = [sign for sign in ranked if sign.code != AGREEMENT]
         chosen.append((each, of_query[:1] + of_models[:1]))
-    return chosen
+    strongest = {sign for _, signs in chosen for sign in signs}
+    return [
+        (each, [*own, *(sign for sign in signs if sign not in strongest)])
+        for (each, own), (_, signs) in zip(chosen, pairs, strict=True)
+    ]
 
 
 def add_up(pairs: Iterable[tuple[Judged, list[Sign]]], target: str) -> dict[str, Counts]:
