@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from gold_flags import match_repairs
 
 from answerkey.base.records import read_jsonl
+from answerkey.flags import FLAGS
+from answerkey.risk.risks import NO_SIGNS
 from answerkey.risk.verdicts import AMBIGUOUS, OTHER, SAME, WRONG, Key, Verdict
 
 HALVES = ("seen", "unseen")
@@ -55,6 +57,17 @@ DOUBTS = frozenset(
     }
 )
 LEFT_OUT = DOUBTS | {"answer_risk"}  # reasons to leave a question out as doubtful
+# What became of kinds and readings, where it is not what became of their flag.
+TODAY = {
+    "join_fan_out added": "gone",
+    "join_fan_out averaged": "gone",
+    "join_fan_out possible": "gone",
+    "join_repeats_rows referred": "gone",
+    "average": "repairs nothing",
+    "counted_names": "repairs nothing",
+    "stated_name": "repairs nothing",
+    "question_spelling": "repairs nothing if no row has the text",
+}
 
 
 class Case(NamedTuple):
@@ -146,7 +159,24 @@ def count_cases(cases: Sequence[tuple[Case, bool]]) -> dict[str, Any]:
 def put_beside(halves: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """Return a row a name with the counts of each half, None where it has none, sorted."""
     names = sorted({name for counts in halves.values() for name in counts})
-    return [{"name": name, **{half: of.get(name) for half, of in halves.items()}} for name in names]
+    return [
+        {
+            "name": name,
+            "today": tell_today(name),
+            **{half: of.get(name) for half, of in halves.items()},
+        }
+        for name in names
+    ]
+
+
+def tell_today(name: str) -> str:
+    """Return what became of a flag, of a kind, or of a rule that has a flag's name."""
+    flag = name.split()[0]
+    if name in TODAY:
+        return TODAY[name]
+    if flag in DOUBTS and flag not in FLAGS:
+        return "gone"
+    return "decides nothing" if flag in NO_SIGNS else "stays"
 
 
 def count_bins(cases: Sequence[Case], target: str) -> list[dict[str, Any]]:
