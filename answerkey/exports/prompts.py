@@ -37,6 +37,7 @@ from answerkey.base.records import DESCRIPTIONS, encode_json, read_database_hash
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.exports.table_search import TableSearch
 from answerkey.shards.database_files import find_database, local_path
+from answerkey.sqlite.column_texts import write_texts
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import Table, fold_name, quote_name, read_schema
@@ -166,10 +167,11 @@ class DatabaseTexts:
         with GuardedDatabase(self.path) as database:
             for table in filter(_holds_rows, self.tables):
                 for column in table.columns:
-                    name = quote_name(column.name)
-                    query = (
-                        f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE typeof({name})"
-                        f" = 'text' AND length({name}) <= 60 LIMIT {_MAX_DISTINCT + 1}"
+                    query = write_texts(
+                        table.name,
+                        column.name,
+                        most=_MAX_DISTINCT + 1,
+                        condition="length({0}) <= 60",
                     )
                     try:
                         rows = database.execute(query)

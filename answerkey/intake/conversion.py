@@ -26,6 +26,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from answerkey.intake.engines import DUCKDB, Engine, EngineError, Row, SourceTable, is_nested
+from answerkey.sqlite.column_texts import write_has_texts
 from answerkey.sqlite.files import LAYOUT
 from answerkey.sqlite.schema import fold_name, quote_name
 
@@ -509,9 +510,8 @@ class Converter:
         )
 
     def _has_text(self, name: str, column: str) -> bool:
-        column = quote_name(column)
-        sql = f"SELECT 1 FROM {quote_name(name)} WHERE typeof({column}) = 'text' LIMIT 1"
-        return self._connection.execute(sql).fetchone() is not None
+        (has_texts,) = self._connection.execute(write_has_texts(name, column)).fetchone()
+        return bool(has_texts)
 
     def drop_view(self, table: SourceTable) -> None:
         """Take a view away that does not give the rows of the original."""

@@ -12,8 +12,6 @@ from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
 from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.query_tree import copy_with, show_sql, to_sql
-from answerkey.sqlite.guard import Value
-from answerkey.sqlite.schema import quote_name
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 _READ = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)?(?:[eE][-+]?\d+)?")  # what SQLite reads of a text
@@ -90,15 +88,7 @@ def _subtracts_dates(node: exp.Sub, query: Query) -> bool:
 def _read_texts(query: Query, expression: exp.Expr) -> list[str]:
     """The different texts of a column, in order; none if the expression is no column."""
     base = query.base_column(expression)
-    if base is None:
-        return []
-    name, table = quote_name(base[1].name), quote_name(base[0].name)
-    rows = query.ask(
-        f"SELECT DISTINCT {name} FROM {table} WHERE typeof({name}) = 'text'"
-        f" ORDER BY 1 LIMIT {_MAX_TEXTS_READ}"
-    )
-    values: list[Value] = [value for (value,) in rows or ()]
-    return [value for value in values if isinstance(value, str)]
+    return query.list_texts(*base, most=_MAX_TEXTS_READ, in_order=True) if base is not None else []
 
 
 QUESTION_PROBES = (find_text_arithmetic,)

@@ -163,7 +163,7 @@ def _describe(
     if literal.text.strip().lower() in _NULLS:
         yield _Absent(literal, {"kind": "null"} | evidence, "", column)
         return
-    stored = _list_values(query, table, column)
+    stored = query.list_texts(table, column, most=_MAX_COLUMN_VALUES, in_order=True)
     small = _squeeze(literal.text)
     for value in stored:
         if small and _squeeze(value) == small:
@@ -183,16 +183,6 @@ def _describe(
     near = [value for value in stored if _is_slip(small, _squeeze(value))]
     if len(near) == 1:
         yield _Absent(literal, {"kind": "near"} | evidence | {"stored": near[0]}, near[0], column)
-
-
-def _list_values(query: Query, table: Table, column: Column) -> list[str]:
-    """The different texts of a column, in order."""
-    name, source = quote_name(column.name), quote_name(table.name)
-    rows = query.ask(
-        f"SELECT DISTINCT {name} FROM {source}"
-        f" WHERE typeof({name}) = 'text' ORDER BY 1 LIMIT {_MAX_COLUMN_VALUES}"
-    )
-    return [value for (value,) in rows or () if isinstance(value, str)]
 
 
 def _is_slip(text: str, value: str) -> bool:
@@ -299,7 +289,7 @@ def _find_other_text(inspection: Inspection, question: Question) -> list[Finding
             continue
         named = [
             value
-            for value in _list_values(query, *base)
+            for value in query.list_texts(*base, most=_MAX_COLUMN_VALUES, in_order=True)
             if len(value) >= _MIN_VALUE_LETTERS
             and value.lower() not in used
             and value.lower() not in text

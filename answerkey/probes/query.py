@@ -16,6 +16,7 @@ from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.keys import list_key, list_sure_keys
 from answerkey.sql.query_tree import find_with, unwrap, write_with
 from answerkey.sql.scopes import Place, Resolution, Source
+from answerkey.sqlite.column_texts import write_has_texts, write_texts
 from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
 from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
 
@@ -51,6 +52,25 @@ class Query:
         """The one row of a query whose columns are all counts; () if the guard refuses it."""
         rows = self.ask(sql) or [()]
         return tuple(value for value in rows[0] if isinstance(value, int))
+
+    def list_texts(
+        self,
+        table: Table,
+        column: Column,
+        *,
+        most: int,
+        condition: str = "",
+        in_order: bool = False,
+    ) -> list[str]:
+        """The distinct texts of a column (`write_texts`); none if the guard refuses the query."""
+        sql = write_texts(
+            table.name, column.name, most=most, condition=condition, in_order=in_order
+        )
+        return [text for (text,) in self.ask(sql) or () if isinstance(text, str)]
+
+    def has_texts(self, table: Table, column: Column) -> bool:
+        """Whether a column holds a text."""
+        return self.ask(write_has_texts(table.name, column.name)) == [(1,)]
 
     def resolve(self, expression: exp.Expr) -> Resolution | None:
         """Resolve a name; None if the expression is no name."""

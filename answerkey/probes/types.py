@@ -238,7 +238,7 @@ def find_numeric_text_order(inspection: Inspection) -> list[Finding]:
             is_compared = isinstance(node, exp.Between | exp.Binary)
             if is_compared and not _compares_text(node, query):
                 continue
-            texts = _read_texts(query, *base)
+            texts = query.list_texts(*base, most=_MAX_TEXTS_READ, condition="{0} <> ''")
             share = _share_of_numbers(texts)
             kind = "number"
             if share < _MIN_SHARE_OF_NUMBERS:
@@ -335,16 +335,6 @@ def _find_affinity(expression: exp.Expr, query: Query) -> str | None:
     return affinity(base[1].type) if base is not None else None
 
 
-def _read_texts(query: Query, table: Table, column: Column) -> list[str]:
-    """The distinct texts of a column, empty ones aside."""
-    name = quote_name(column.name)
-    rows = query.ask(
-        f"SELECT DISTINCT {name} FROM {quote_name(table.name)}"
-        f" WHERE typeof({name}) = 'text' AND {name} <> '' LIMIT {_MAX_TEXTS_READ}"
-    )
-    return [text for (text,) in rows or () if isinstance(text, str)]
-
-
 def _share_of_numbers(texts: list[str]) -> float:
     """The share of texts that look like numbers."""
     return sum(map(looks_like_number, texts)) / len(texts) if texts else 0.0
@@ -399,8 +389,7 @@ def _may_be_text(expression: exp.Expr, query: Query) -> bool:
     base = query.base_column(expression)
     if base is None:
         return isinstance(expression, _TEXTS)
-    name, table = quote_name(base[1].name), quote_name(base[0].name)
-    return bool(query.ask(f"SELECT 1 FROM {table} WHERE typeof({name}) = 'text' LIMIT 1"))
+    return query.has_texts(*base)
 
 
 PROBES = (find_date_text_order, find_numeric_text_order, find_type_mismatch)

@@ -1,0 +1,33 @@
+"""The query for the texts of a column, written once for whoever looks a word up in a database."""
+
+from __future__ import annotations
+
+from answerkey.sqlite.schema import quote_name
+
+
+def write_texts(
+    table: str, column: str, *, most: int, condition: str = "", in_order: bool = False
+) -> str:
+    """Return the query for the distinct texts of a column; numbers, BLOBs and NULL are left out.
+
+    >>> write_texts("ship", "name", most=9, in_order=True)
+    'SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' ORDER BY 1 LIMIT 9'
+
+    most: the LIMIT.
+    condition: what else must hold of a text, with {0} in place of the column.
+    in_order: sort the texts, so that the same ones come first whatever the order of the rows is.
+        Without it, LIMIT takes a sample that is not biased towards texts that start with digits.
+    """
+    name = quote_name(column)
+    conditions = f"typeof({name}) = 'text'" + (condition and f" AND {condition.format(name)}")
+    order = " ORDER BY 1" if in_order else ""
+    return f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {conditions}{order} LIMIT {most}"
+
+
+def write_has_texts(table: str, column: str) -> str:
+    """Return the query whose one value is 1 if the column holds a text, else 0.
+
+    >>> write_has_texts("ship", "name")
+    'SELECT EXISTS (SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' LIMIT 1)'
+    """
+    return f"SELECT EXISTS ({write_texts(table, column, most=1)})"
