@@ -40,7 +40,7 @@ def explain(question_id: list[str]) -> int:
     params = read_params()
     settings = params.select_questions
     if question_id:
-        from answerkey.report.repairs import explain_question, find_questions
+        from answerkey.risk.explanations import explain_question, find_questions
         from answerkey.selection.policies import find_reason, read_policies
 
         policies = read_policies(settings.policies)
@@ -91,7 +91,8 @@ def compare(revision: str) -> int:
 
 def repairs(*, sql: bool, limit: int | None, as_json: bool) -> int:
     from answerkey.base.paths import REPAIRS
-    from answerkey.report.repairs import describe_repaired, read_repairs
+    from answerkey.risk.explanations import describe_repaired
+    from answerkey.risk.repairs import read_repairs
 
     for number, record in enumerate(read_repairs(REPAIRS, by_sql=sql, limit=limit)):
         if as_json:

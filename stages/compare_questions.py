@@ -14,8 +14,8 @@ from answerkey.base.records import read_json, read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
-from answerkey.comparison.repairs import RepairedQuestion, describe_repairs, sort_by_risk
 from answerkey.dataset import JOINED, Question, make_joined_record
+from answerkey.risk.repairs import RepairedQuestion, record_repairs, sort_by_risk
 from answerkey.risk.risks import Assessment, read_risks
 from answerkey.risk.verdicts import list_unused, read_executions, read_verdicts
 from answerkey.sections.whole_file import Params, read_params
@@ -53,7 +53,7 @@ def main(params: Params) -> None:
         findings = find_in_rollouts(question.pass_rate, answer_risk=question.answer_risk)
         solved.update(finding.code for finding in findings)
         question = add_findings(question, findings)
-        if (record := describe_repairs(question)) is not None:
+        if (record := record_repairs(question)) is not None:
             repaired.append(record)
         return question
 

@@ -38,8 +38,8 @@ from answerkey.reading.model import (
 )
 from answerkey.reading.readings import MOST_READINGS, Key, Reading, Readings, open_readings
 from answerkey.reading.shown import TEMPLATE, write_prompt
-from answerkey.report.repairs import find_questions
 from answerkey.reward import RewardPool
+from answerkey.risk.explanations import find_questions
 from answerkey.risk.verdicts import MODEL
 
 _BATCH = 50

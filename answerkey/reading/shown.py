@@ -21,7 +21,7 @@ from answerkey.base.records import encode_json
 from answerkey.dataset import Question
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.report.columns import summarize_table
-from answerkey.report.repairs import tell_difference
+from answerkey.risk.explanations import tell_difference
 from answerkey.risk.verdicts import SAME
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.clock import tell_clock

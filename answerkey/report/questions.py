@@ -26,7 +26,7 @@ from answerkey.dataset import (
 )
 from answerkey.flags import DIALECT_DIFFERS
 from answerkey.report.columns import TableSummary, summarize_table
-from answerkey.report.repairs import (
+from answerkey.risk.explanations import (
     SENTENCES,
     count_shown,
     describe_difference,

@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from answerkey.alternatives.rules import DOUBTS
 from answerkey.base.errors import OTHER_VERSION, InputError
 from answerkey.base.log import make_printable, spell_count
-from answerkey.base.records import read_jsonl
 from answerkey.dataset import RISK_MEANINGS, Question
 from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
 from answerkey.sqlite.answers import answer_rows
@@ -20,8 +18,7 @@ from answerkey.sqlite.answers import answer_rows
 if TYPE_CHECKING:
     from answerkey.alternatives.repairs import Repair
     from answerkey.alternatives.shown import Difference
-
-Record = dict[str, Any]
+    from answerkey.risk.repairs import RepairedQuestion
 
 _ANSWER_ROWS, _ROW_CHARACTERS = 6, 500  # of gold's answer in a terminal
 
@@ -114,18 +111,6 @@ def count_shown(difference: Difference, side: int) -> int:
     return difference["lacking"][side]
 
 
-def read_repairs(path: Path, *, by_sql: bool, limit: int | None) -> list[Record]:
-    """The questions of repairs.jsonl, the highest answer_risk first, or the highest sql_risk.
-
-    Raises:
-        FileNotFoundError: if no run has made the file.
-    """
-    records = list(read_jsonl(path))
-    if by_sql:
-        records.sort(key=lambda record: (-record["sql_risk"], record["question_id"]))
-    return records[:limit]
-
-
 def spell_risk(risk: float) -> str:
     """Return a risk in two digits, never more than it is: what is shown as 0.50 is 0.5 or more, as
     the run counts it.
@@ -137,7 +122,7 @@ def spell_risk(risk: float) -> str:
     return f"{hundredths / 100:.2f}"
 
 
-def describe_repaired(record: Record) -> str:
+def describe_repaired(record: RepairedQuestion) -> str:
     """A question and its likeliest repair, as lines of text."""
     repair, *others = record["repairs"]
     lines = [
@@ -152,7 +137,7 @@ def describe_repaired(record: Record) -> str:
     return "\n".join(lines)
 
 
-def _show_question(record: Record) -> Iterator[str]:
+def _show_question(record: Mapping[str, Any]) -> Iterator[str]:
     for name in ("question_text", "evidence", "now", "gold_sql"):
         if text := record.get(name):
             yield _show(name.removesuffix("_text").removesuffix("_sql"), text)

@@ -1,10 +1,13 @@
-"""Questions with repairs, as `answerkey repairs` lists them: the riskiest answers first."""
+"""The records of data/interim/repairs.jsonl: questions with repairs, the riskiest answers first.
+`answerkey repairs` lists them in the words of `answerkey.risk.explanations`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypedDict
 
+from answerkey.base.records import read_jsonl
 from answerkey.dataset import Question
 
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ class RepairedQuestion(TypedDict):
     repairs: list[Repair]
 
 
-def describe_repairs(question: Question) -> RepairedQuestion | None:
+def record_repairs(question: Question) -> RepairedQuestion | None:
     """The record of a question; None if it has no repair."""
     if not question.repairs or question.answer_risk is None or question.sql_risk is None:
         return None
@@ -66,6 +69,18 @@ def _shorten(flag: Mapping[str, Any]) -> BriefFlag:
     return {"code": flag["code"], "evidence": known}
 
 
-def sort_by_risk(records: Iterable[RepairedQuestion]) -> list[RepairedQuestion]:
-    """The records by answer_risk, the highest first; those of one risk by their ids."""
-    return sorted(records, key=lambda record: (-record["answer_risk"], record["question_id"]))
+def sort_by_risk(
+    records: Iterable[RepairedQuestion], risk: Literal["answer_risk", "sql_risk"] = "answer_risk"
+) -> list[RepairedQuestion]:
+    """The records by a risk, the highest first; those of one risk by their ids."""
+    return sorted(records, key=lambda record: (-record[risk], record["question_id"]))
+
+
+def read_repairs(path: Path, *, by_sql: bool, limit: int | None) -> list[RepairedQuestion]:
+    """The questions of repairs.jsonl, the highest answer_risk first, or the highest sql_risk.
+
+    Raises:
+        FileNotFoundError: if no run has made the file.
+    """
+    records: list[Any] = [*read_jsonl(path)]
+    return sort_by_risk(records, "sql_risk" if by_sql else "answer_risk")[:limit]

@@ -13,8 +13,8 @@ from answerkey.alternatives.repairs import READINGS_OF_FLAGS
 from answerkey.base.paths import REPAIRS
 from answerkey.base.records import write_jsonl
 from answerkey.command import main
-from answerkey.comparison.repairs import describe_repairs, sort_by_risk
-from answerkey.report.repairs import SENTENCES, explain_question
+from answerkey.risk.explanations import SENTENCES, explain_question
+from answerkey.risk.repairs import record_repairs, sort_by_risk
 from tests.shared.joined_questions import make_joined
 
 GROUPED = {
@@ -75,7 +75,7 @@ QUESTIONS = [
 def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").touch()
-    records = [record for each in QUESTIONS if (record := describe_repairs(each)) is not None]
+    records = [record for each in QUESTIONS if (record := record_repairs(each)) is not None]
     write_jsonl(REPAIRS, sort_by_risk(records))
     return tmp_path
 
@@ -159,11 +159,11 @@ def test_two_rules_that_were_tried_together_say_two_reasons() -> None:
 
 
 def test_question_without_repairs_is_not_listed() -> None:
-    assert [describe_repairs(each) for each in QUESTIONS[3:]] == [None, None]
+    assert [record_repairs(each) for each in QUESTIONS[3:]] == [None, None]
 
 
 def test_flags_of_the_list_are_brief() -> None:
-    record = describe_repairs(QUESTIONS[1])
+    record = record_repairs(QUESTIONS[1])
     assert record is not None
     evidence = {"repair": "grouped_by_key", "answers": "other"}
     assert record["flags"] == [{"code": "group_by_non_key", "evidence": evidence}]
