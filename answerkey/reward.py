@@ -31,7 +31,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, wraps
 from itertools import repeat, zip_longest
-from typing import Any, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack, cast
+from typing import Any, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
 from answerkey.scoring.arguments import (
     check_names,
@@ -66,6 +66,7 @@ from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import Limits, Row
 
 __all__ = [
+    "Columns",
     "Explanation",
     "Limits",
     "Options",
@@ -149,11 +150,37 @@ class Options(TypedDict, total=False):
     rel_tol: float | None
 
 
+class _NeededColumns(TypedDict):
+    gold_answer: Sequence[str]
+    database_name: Sequence[str]
+    order_matters: Sequence[bool]
+
+
+class Columns(_NeededColumns, total=False):
+    """Columns: gold_answer and the `Terms`, with a value for each completion.
+
+    Those that are JSON are JSON text, as in exports. `rule` may be one for all. Trainers hand over
+    all columns that they have: others are ignored.
+    """
+
+    max_steps: Sequence[int | None] | None
+    rule: Sequence[str | None] | str | Rule | None
+    accepted_rows: Sequence[str | None] | None
+    other_answers: Sequence[str | None] | None
+    test_suite: Sequence[str | None] | None
+    database_sha256: Sequence[str | None] | None
+    now: Sequence[str | None] | None
+
+
 class TermsAndOptions(Terms, Options, total=False):
     pass
 
 
-TermsAndOptions.__doc__ = Options.__doc__
+class ColumnsAndOptions(Columns, Options, total=False):
+    pass
+
+
+TermsAndOptions.__doc__ = ColumnsAndOptions.__doc__ = Options.__doc__
 
 
 class Parts(NamedTuple):
@@ -512,22 +539,9 @@ class RewardPool:
         }
         return self.score_completions([solution_str], gold_answer=[ground_truth], **terms)[0]
 
-    @check_names()
+    @check_names(ignores_others=True)
     def score_completions(
-        self,
-        completions: Sequence[Any],
-        *,
-        gold_answer: Sequence[str],
-        database_name: Sequence[str],
-        order_matters: Sequence[bool],
-        max_steps: Sequence[int | None] | None = None,
-        rule: Sequence[str | None] | str | Rule | None = None,
-        accepted_rows: Sequence[str | None] | None = None,
-        other_answers: Sequence[str | None] | None = None,
-        test_suite: Sequence[str | None] | None = None,
-        database_sha256: Sequence[str | None] | None = None,
-        now: Sequence[str | None] | None = None,
-        **others: Any,
+        self, completions: Sequence[Any], **columns: Unpack[Columns]
     ) -> list[float]:
         """Return a reward for each completion: TRL's reward function, for
         data/exports/trl/prompt_only.
@@ -538,9 +552,7 @@ class RewardPool:
         [1.0]
 
         A completion is a text, or a chat whose last message counts; the last fenced query in it is
-        scored (`extract_sql`). A column has a value for each completion, as `Terms` say; its JSON
-        is text. `rule` may be one for all. Trainers hand over all columns that they have: others
-        are ignored.
+        scored (`extract_sql`).
 
         Source: "Using a custom reward function" in the documentation of TRL's GRPOTrainer.
 
@@ -548,21 +560,11 @@ class RewardPool:
         """
         texts = [*map(_read_text, read_value(completions))]
         count = len(texts)
-        if isinstance(rule, str | Rule):
+        known: dict[str, Any] = {name: columns.get(name) for name in Columns.__annotations__}
+        if isinstance(rule := known["rule"], str | Rule):
             _warn_if_loose(read_rule(rule))
-        columns = {
-            "database_name": database_name,
-            "order_matters": order_matters,
-            "gold_answer": gold_answer,
-            "max_steps": max_steps,
-            "rule": [rule] * count if isinstance(rule, str | Rule) else rule,
-            "accepted_rows": accepted_rows,
-            "other_answers": other_answers,
-            "test_suite": test_suite,
-            "database_sha256": database_sha256,
-            "now": now,
-        }
-        read = {name: read_column(name, values, count) for name, values in columns.items()}
+            known["rule"] = [rule] * count
+        read = {name: read_column(name, values, count) for name, values in known.items()}
         folder, own_rule, rel_tol = self.find_folder(), self._rule, self._rel_tol
         parts: dict[str, Iterable[Any]] = {
             **read,
@@ -605,10 +607,11 @@ def _read_text(completion: Any) -> str:
     return completion if type(completion) is str else read_completion(read_nested(completion))
 
 
-def _share(named: TermsAndOptions) -> tuple[SharedPool, Terms]:
-    terms = cast(dict[str, Any], named)
-    options = {name: terms.pop(name) for name in Options.__optional_keys__ & terms.keys()}
-    return SharedPool(**options), cast(Terms, terms)
+def _share(named: Mapping[str, Any]) -> tuple[SharedPool, Any]:
+    """The pool that some of these names are options of, and the others."""
+    others = {**named}
+    options = {name: others.pop(name) for name in Options.__optional_keys__ & others.keys()}
+    return SharedPool(**options), others
 
 
 @check_names(RewardPool.execute)
@@ -674,44 +677,13 @@ def compute_score(
     return pool.compute_score(data_source, solution_str, ground_truth, extra_info)
 
 
-@check_names(RewardPool.score_completions)
+@check_names(RewardPool.score_completions, ignores_others=True)
 def score_completions(
-    completions: Sequence[Any],
-    *,
-    gold_answer: Sequence[str],
-    database_name: Sequence[str],
-    order_matters: Sequence[bool],
-    max_steps: Sequence[int | None] | None = None,
-    rule: Sequence[str | None] | str | Rule | None = None,
-    accepted_rows: Sequence[str | None] | None = None,
-    other_answers: Sequence[str | None] | None = None,
-    test_suite: Sequence[str | None] | None = None,
-    database_sha256: Sequence[str | None] | None = None,
-    now: Sequence[str | None] | None = None,
-    workers: int | None = None,
-    databases: PathLike | None = None,
-    test_suites: PathLike | None = None,
-    limits: Limits | Mapping[str, int] | None = None,
-    rel_tol: float | None = None,
-    **others: Any,
+    completions: Sequence[Any], **named: Unpack[ColumnsAndOptions]
 ) -> list[float]:
     """`RewardPool.score_completions`, in workers that all calls share."""
-    pool = SharedPool(
-        workers, databases=databases, test_suites=test_suites, limits=limits, rel_tol=rel_tol
-    )
-    return pool.score_completions(
-        completions,
-        gold_answer=gold_answer,
-        database_name=database_name,
-        order_matters=order_matters,
-        max_steps=max_steps,
-        rule=rule,
-        accepted_rows=accepted_rows,
-        other_answers=other_answers,
-        test_suite=test_suite,
-        database_sha256=database_sha256,
-        now=now,
-    )
+    pool, columns = _share(named)
+    return pool.score_completions(completions, **columns)
 
 
 compute_score_async = _in_thread(compute_score)

@@ -252,42 +252,39 @@ def _list_values(name: str, values: Any) -> list[Any]:
 
 
 def check_names(
-    like: Callable[..., Any] | None = None,
+    like: Callable[..., Any] | None = None, *, ignores_others: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: the keys of `**named: Unpack[...]` stand one by one in the signature of a
     function, and what they mean in its docstring; an error says which names are wrong, which taken.
 
     like: the function whose docstring it has.
+    ignores_others: whether names that it does not know are dropped, in place of an error.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         spelt = signature(function)
         parameters: list[Parameter] = []
         words = cleandoc((like or function).__doc__ or "")
-        is_open = False
         for parameter in spelt.parameters.values():
-            keys: tuple[Any, ...] = ()
-            if parameter.kind is Parameter.VAR_KEYWORD:
-                keys = get_args(get_type_hints(function)[parameter.name])
-                is_open = not keys
-            if not keys:
+            if parameter.kind is not Parameter.VAR_KEYWORD:
                 parameters.append(parameter)
-            for record in keys:
+                continue
+            for record in get_args(get_type_hints(function)[parameter.name]):
                 words += f"\n\n{cleandoc(record.__doc__)}"
                 parameters += _list_keys(record)
-        names = [
-            parameter.name
-            for parameter in parameters
-            if parameter.kind is not Parameter.VAR_KEYWORD
-        ]
-        known = frozenset(names)
+        known = frozenset(parameter.name for parameter in parameters)
         needed = frozenset(parameter.name for parameter in parameters if _is_needed(parameter))
-        expected = ", ".join(name for name in names if name != "self")
+        expected = ", ".join(parameter.name for parameter in parameters if parameter.name != "self")
+        if ignores_others:
+            parameters.append(Parameter("others", Parameter.VAR_KEYWORD, annotation=Any))
 
         @wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
-            missing = needed - named.keys()
-            wrong = frozenset() if is_open else named.keys() - known
+            missing, wrong = needed - named.keys(), named.keys() - known
+            if ignores_others:
+                for name in wrong:
+                    del named[name]
+                wrong = set()
             if missing or wrong:
                 mistakes = [f"no argument is named {name}" for name in sorted(wrong)]
                 mistakes += [f"{name} is missing" for name in sorted(missing)]

@@ -24,6 +24,7 @@ import pytest
 
 import answerkey.reward
 from answerkey.reward import (
+    Options,
     RewardPool,
     Terms,
     compute_score,
@@ -310,6 +311,18 @@ def test_signature_and_help_tell_what_a_function_takes(name):
             )
             needed = term in Terms.__required_keys__
             assert (taken[term].default is inspect.Parameter.empty) == needed
+
+
+@pytest.mark.parametrize("name", ["score_completions", "score_completions_async"])
+def test_columns_have_one_signature_for_the_function_and_its_pool(name):
+    *taken, others = inspect.signature(getattr(answerkey.reward, name)).parameters.values()
+    of_pool = [*inspect.signature(getattr(RewardPool, name)).parameters.values()]
+    assert [*taken[: len(of_pool) - 2], others] == of_pool[1:]
+    columns = {one.name: one.default for one in taken[1:]}
+    assert columns.keys() == {"gold_answer", *Terms.__annotations__, *Options.__annotations__}
+    needed = {each for each, default in columns.items() if default is inspect.Parameter.empty}
+    assert needed == {"gold_answer"} | Terms.__required_keys__
+    assert all(columns[each] is None for each in columns.keys() - needed)
 
 
 @pytest.mark.parametrize("name", [*METHODS, "execute", "compute_score", "score"])
