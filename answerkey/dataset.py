@@ -83,7 +83,7 @@ class CorrectionNote(TypedDict):
     original: NotRequired[dict[str, str]]
 
 
-class Source(TypedDict, total=False):
+class QuestionSource(TypedDict, total=False):
     """Where a question comes from: a row of a file of a corpus, and what else its layout keeps.
 
     repo_id, revision: of a corpus of the Hugging Face hub.
@@ -172,7 +172,7 @@ class Question(NamedTuple):
     split: str
     question_text: str
     gold_sql: str
-    source: Source
+    source: QuestionSource
     flags: list[Record]
     evidence: str | None = None
     now: str | None = None

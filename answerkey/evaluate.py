@@ -30,7 +30,7 @@ from answerkey.dataset import Question, Record, make_questions
 from answerkey.evaluation.predictions import Dataset, index, read_dataset, read_predictions
 from answerkey.evaluation.scoring import Folders, score_predictions
 from answerkey.evaluation.summary import (
-    Result,
+    QuestionResult,
     break_down,
     collect_results,
     rank_systems,
@@ -238,7 +238,7 @@ def _name_systems(paths: tuple[PathLike, ...]) -> Iterator[tuple[str, Path]]:
 
 
 def _summarize(
-    results: dict[str, list[Result]], left_out: dict[str, dict[str, int]], *, on: str
+    results: dict[str, list[QuestionResult]], left_out: dict[str, dict[str, int]], *, on: str
 ) -> Record:
     summaries = {
         name: summarize(own) | {"left_out": left_out[name]} for name, own in results.items()
@@ -251,7 +251,7 @@ def _summarize(
     return {"systems": systems, "pairs": pairs}
 
 
-def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None:
+def _write(out: Path, results: dict[str, list[QuestionResult]], summary: Record) -> None:
     text = json.dumps(summary, indent=2)
     (out / SUMMARY).write_text(f"{text}\n", encoding="utf-8")
     with (out / SCORES).open("w", encoding="utf-8") as file:
@@ -273,7 +273,7 @@ def _write(out: Path, results: dict[str, list[Result]], summary: Record) -> None
 # The page, in the look of the dataset's report.
 
 
-def _render(results: dict[str, list[Result]], summary: Record) -> bytes:
+def _render(results: dict[str, list[QuestionResult]], summary: Record) -> bytes:
     """The page of one system, with wrong predictions and what parts them from gold, or of several,
     with a picture and each pair."""
     from answerkey.report.page import SCRIPTS_OF_WRONG, read_scripts, read_template, render_page

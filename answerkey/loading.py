@@ -44,7 +44,7 @@ _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
 Row = dict[str, Any]
 
 
-class Folders(TypedDict):
+class RewardFolders(TypedDict):
     """Folders of databases and of the databases of suites, as options of a reward."""
 
     databases: Path
@@ -115,7 +115,7 @@ class LoadedSplit(Sequence[Row]):
         return datasets.Dataset(pq.read_table(self.table))
 
     @property
-    def folders(self) -> Folders:
+    def folders(self) -> RewardFolders:
         """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
         return {"databases": self.databases, "test_suites": self.test_suites}
 

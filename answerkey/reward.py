@@ -59,7 +59,7 @@ from answerkey.scoring.worker import (
     WRONG,
     Explanation,
     Job,
-    Kind,
+    JobKind,
 )
 from answerkey.sqlite.answers import answer_rows, check_answer
 from answerkey.sqlite.files import find_inside
@@ -373,7 +373,7 @@ class RewardPool:
         sql = read_text("predicted_sql", predicted_sql)
         terms = read_terms(database_name=database_name, now=now)
         path = _find_path(self.find_folder(), terms["database_name"])
-        job = Job(Kind.EXECUTE, path, sql, now=terms["now"])
+        job = Job(JobKind.EXECUTE, path, sql, now=terms["now"])
         rows: list[Row] | None = self._pool.run([job])[0]
         return rows
 
@@ -393,7 +393,7 @@ class RewardPool:
         other_answers and test_suite are JSON values or JSON text.
         """
         text = read_text("predicted_sql", predicted_sql)
-        job = self._make_job(Kind.SCORE, text, gold_answer, terms)
+        job = self._make_job(JobKind.SCORE, text, gold_answer, terms)
         reward: float | None = self._pool.run([job])[0]
         if not reward and (words := self._explain_wrong_form(job, gold_answer)):
             raise TypeError(words)
@@ -404,7 +404,7 @@ class RewardPool:
         text = _find_json_text(gold_answer)
         if text is None:
             return None
-        as_json = job._replace(kind=Kind.SCORE, gold_answer=text)
+        as_json = job._replace(kind=JobKind.SCORE, gold_answer=text)
         return _explain_json_text(text) if self._pool.run([as_json])[0] else None
 
     def _explain(self, job: Job, gold_answer: Any) -> Explanation:
@@ -427,7 +427,7 @@ class RewardPool:
         If the test suite says wrong, `database` names its database, to which the rows belong.
         """
         text = read_text("predicted_sql", predicted_sql)
-        return self._explain(self._make_job(Kind.EXPLAIN, text, gold_answer, terms), gold_answer)
+        return self._explain(self._make_job(JobKind.EXPLAIN, text, gold_answer, terms), gold_answer)
 
     @check_names()
     def explain_completion(
@@ -443,7 +443,7 @@ class RewardPool:
         `explain_score`.
         """
         text = _read_text(completion)
-        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms, is_completion=True)
+        job = self._make_job(JobKind.EXPLAIN, text, gold_answer, terms, is_completion=True)
         return self._explain(job, gold_answer)
 
     @check_names()
@@ -467,12 +467,12 @@ class RewardPool:
         """
         text = read_text("predicted_sql", predicted_sql)
         gold_text = read_text("gold_sql", gold_sql)
-        job = self._make_job(Kind.EXPLAIN, text, gold_answer, terms)
+        job = self._make_job(JobKind.EXPLAIN, text, gold_answer, terms)
         jobs = [
             job,
-            Job(Kind.EXECUTE, job.path, text, max_steps=job.max_steps, now=job.now),
-            Job(Kind.LIST_READS, job.path, text, now=job.now),
-            Job(Kind.LIST_READS, job.path, gold_text, now=job.now),
+            Job(JobKind.EXECUTE, job.path, text, max_steps=job.max_steps, now=job.now),
+            Job(JobKind.LIST_READS, job.path, text, now=job.now),
+            Job(JobKind.LIST_READS, job.path, gold_text, now=job.now),
         ]
         explained, rows, reads, gold_reads = self._pool.run(jobs)
         if gold_reads is None:
@@ -492,7 +492,7 @@ class RewardPool:
 
     def _make_job(
         self,
-        kind: Kind,
+        kind: JobKind,
         text: str | None,
         gold_answer: Any,
         terms: Terms,
@@ -568,7 +568,7 @@ class RewardPool:
         folder, own_rule, rel_tol = self.find_folder(), self._rule, self._rel_tol
         parts: dict[str, Iterable[Any]] = {
             **read,
-            "kind": repeat(Kind.SCORE),
+            "kind": repeat(JobKind.SCORE),
             "path": [_find_path(folder, name) for name in read["database_name"]],
             "text": texts,
             "is_completion": repeat(True),

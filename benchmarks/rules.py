@@ -25,7 +25,7 @@ from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
 from answerkey.sqlite.answers import write_order
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.validation.dataset import Facts, derive_facts
+from answerkey.validation.dataset import GoldFacts, derive_facts
 
 RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")
 
@@ -79,7 +79,7 @@ def judge_questions(
 
 
 def judge_predictions(
-    question: dict[str, Any], facts: Facts, database: GuardedDatabase, rules: Sequence[str]
+    question: dict[str, Any], facts: GoldFacts, database: GuardedDatabase, rules: Sequence[str]
 ) -> Iterator[Verdict]:
     """The verdicts on the predictions for one question; a text is executed once."""
     known: dict[str, Verdict] = {}
@@ -90,7 +90,7 @@ def judge_predictions(
         yield known[sql]._replace(system=system)
 
 
-def apply_rules(verdict: Verdict, facts: Facts, database: GuardedDatabase) -> Verdict:
+def apply_rules(verdict: Verdict, facts: GoldFacts, database: GuardedDatabase) -> Verdict:
     """The same with what each of its rules says."""
     try:
         rows = database.execute(verdict.sql)

@@ -21,12 +21,12 @@ from answerkey.base.records import EVAL, read_jsonl
 from answerkey.dataset import Question, join_stages
 from answerkey.evaluation.predictions import index
 from answerkey.evaluation.scoring import Folders, Prediction, score_predictions
-from answerkey.evaluation.summary import Pair, Result, collect_results, rank_systems
+from answerkey.evaluation.summary import Pair, QuestionResult, collect_results, rank_systems
 
 RULE = "spider"
 GROUNDS = ("database", "suite")  # on which a prediction is right
 
-Results = dict[str, list[Result]]  # by system
+Results = dict[str, list[QuestionResult]]  # by system
 
 
 class Run(NamedTuple):

@@ -35,7 +35,7 @@ from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.files import check_db_id, check_db_ids
 
 if TYPE_CHECKING:
-    from answerkey.dataset import Source
+    from answerkey.dataset import QuestionSource
 
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
@@ -366,7 +366,7 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Sourc
                     )
                 rows = corpus.layout.read(path)
             for index, row in enumerate(rows):
-                source: Source = {"corpus": corpus.name, "file": name, "index": index}
+                source: QuestionSource = {"corpus": corpus.name, "file": name, "index": index}
                 if isinstance(questions, HubQuestions):
                     source = {
                         "corpus": corpus.name,
@@ -434,7 +434,7 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _make_record(
-    row: Any, layout: Layout, split: str, source: Source, where: str
+    row: Any, layout: Layout, split: str, source: QuestionSource, where: str
 ) -> SourceQuestion:
     fields = row if isinstance(row, dict) else {}
     fields = {name: value for name, value in fields.items() if not _is_nothing(value)}

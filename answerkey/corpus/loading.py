@@ -70,7 +70,7 @@ def load_spider_questions(
     return records
 
 
-class Loaded(NamedTuple):
+class LoadedCorpora(NamedTuple):
     """The questions of some corpora, by database, and how many rows each of their files has.
 
     notes: lines for the log, of files of corrections that name questions by a hash.
@@ -83,7 +83,7 @@ class Loaded(NamedTuple):
     hashed: dict[Key, Correction]
 
 
-def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
+def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> LoadedCorpora:
     """The questions of some corpora, corrected and named; of a database that several have, in the
     order of the corpora."""
     chosen: list[tuple[Corpus, list[str]]] = []
@@ -109,7 +109,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> Loaded:
         records += [_name_for_dataset(question, corpus) for question in questions]
     name_databases(chosen)
     records.sort(key=lambda record: record["database_name"])
-    return Loaded(records, rows, notes, hashed)
+    return LoadedCorpora(records, rows, notes, hashed)
 
 
 def describe_corpora(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 if TYPE_CHECKING:
-    from answerkey.dataset import Source
+    from answerkey.dataset import QuestionSource
 
 
 class SourceQuestion(TypedDict):
@@ -22,7 +22,7 @@ class SourceQuestion(TypedDict):
     database_name: str
     gold_sql: str
     spider_split: str
-    source: Source
+    source: QuestionSource
     other_sql: NotRequired[list[str]]
     evidence: NotRequired[str]
     id_prefix: NotRequired[str]
@@ -41,4 +41,4 @@ class HeldOutQuestion(TypedDict):
 
     question_text: str
     gold_sql: str
-    source: Source
+    source: QuestionSource

@@ -26,7 +26,7 @@ from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.rules import read_rule
-from answerkey.scoring.worker import RIGHT, Explanation, Job, Kind, list_trials
+from answerkey.scoring.worker import RIGHT, Explanation, Job, JobKind, list_trials
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.files import find_inside
 
@@ -154,7 +154,7 @@ def _make_job(
     if folders.test_suites is None:
         terms["test_suite"] = None
     return Job(
-        Kind.EXPLAIN,
+        JobKind.EXPLAIN,
         str(find_inside(folders.databases.absolute(), f"{name}/{name}.sqlite")),
         prediction.sql,
         gold_answer=json.dumps(question.gold_answer),
@@ -177,7 +177,7 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
     executed = {  # on the real database, then on those of the suite
         job_index: [
             Job(
-                Kind.SUMMARIZE,
+                JobKind.SUMMARIZE,
                 trial.path,
                 jobs[job_index].text,
                 max_steps=trial.max_steps,

@@ -78,7 +78,7 @@ BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
 }
 
 
-class Result(NamedTuple):
+class QuestionResult(NamedTuple):
     """A question and the scores of its samples, in order; none if nothing was predicted.
 
     on_database, on_suite: the share of the samples that are right, 0.0 if there are none.
@@ -90,7 +90,7 @@ class Result(NamedTuple):
     on_suite: float
 
 
-def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> list[Result]:
+def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> list[QuestionResult]:
     samples: defaultdict[str, list[Score]] = defaultdict(list)
     for score in scores:
         samples[score.question_id].append(score)
@@ -99,7 +99,7 @@ def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> l
         own = samples[question.question_id]
         rights = [(score.on_database, score.on_suite) for score in own] or [(False, False)]
         shares = (sum(column) / len(rights) for column in zip(*rights, strict=True))
-        results.append(Result(question, own, *shares))
+        results.append(QuestionResult(question, own, *shares))
     return results
 
 
@@ -177,7 +177,7 @@ class Pair(TypedDict):
     differs: bool
 
 
-def summarize(results: list[Result]) -> Summary:
+def summarize(results: list[QuestionResult]) -> Summary:
     """All numbers, as JSON values."""
     return {
         "accuracy": _measure(results),
@@ -189,11 +189,11 @@ def summarize(results: list[Result]) -> Summary:
     }
 
 
-def break_down(results: list[Result]) -> dict[str, dict[str, Accuracy]]:
+def break_down(results: list[QuestionResult]) -> dict[str, dict[str, Accuracy]]:
     """The same accuracy by the values of BREAKDOWNS, levels of hardness in their order."""
     broken = {}
     for breakdown, list_values in BREAKDOWNS.items():
-        groups: defaultdict[str, list[Result]] = defaultdict(list)
+        groups: defaultdict[str, list[QuestionResult]] = defaultdict(list)
         for result in results:
             for value in list_values(result.question):
                 groups[value].append(result)
@@ -203,7 +203,9 @@ def break_down(results: list[Result]) -> dict[str, dict[str, Accuracy]]:
     return broken
 
 
-def rank_systems(systems: Mapping[str, list[Result]], on: str) -> tuple[list[Standing], list[Pair]]:
+def rank_systems(
+    systems: Mapping[str, list[QuestionResult]], on: str
+) -> tuple[list[Standing], list[Pair]]:
     """The systems, the best first, and each pair of them.
 
     on: `suite` or `database`.
@@ -272,7 +274,7 @@ def _group(signs: Iterable[int], cases: Iterable[Hashable]) -> list[int]:
     return list(sums.values())
 
 
-def _measure(results: list[Result]) -> Accuracy:
+def _measure(results: list[QuestionResult]) -> Accuracy:
     on_database = [result.on_database for result in results]
     on_suite = [result.on_suite for result in results]
     return {
@@ -284,7 +286,7 @@ def _measure(results: list[Result]) -> Accuracy:
     }
 
 
-def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]]:
+def _cluster(results: list[QuestionResult], values: Iterable[float]) -> list[list[float]]:
     """The values by database; by case, if there is only one database."""
     by_database: defaultdict[Hashable, list[float]] = defaultdict(list)
     by_case: defaultdict[Hashable, list[float]] = defaultdict(list)
@@ -294,7 +296,7 @@ def _cluster(results: list[Result], values: Iterable[float]) -> list[list[float]
     return list((by_database if len(by_database) > 1 else by_case).values())
 
 
-def _measure_samples(results: list[Result]) -> OnSamples | None:
+def _measure_samples(results: list[QuestionResult]) -> OnSamples | None:
     counts = [len(result.scores) for result in results]
     fewest = min(counts)
     if max(counts) < 2 or not fewest:
@@ -323,7 +325,7 @@ def choose_majority(scores: list[Score]) -> Score:
     return next(score for score in voters if votes[score.on_database or score.answer] == most)
 
 
-def _count_errors(results: list[Result]) -> dict[str, dict[str, int]]:
+def _count_errors(results: list[QuestionResult]) -> dict[str, dict[str, int]]:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         for score in result.scores:

@@ -28,7 +28,7 @@ from answerkey.dataset import (
     read_product,
 )
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
-from answerkey.exports.row_files import Table, WrittenFile, write_files
+from answerkey.exports.row_files import ParquetTable, WrittenFile, write_files
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 
@@ -143,7 +143,7 @@ def write_questions(
         FileNotFoundError, InputError: as `read_product`.
     """
     columns = list_columns(has_clock=has_clock(product))
-    table = Table(make_schema(columns), make_hub_row)
+    table = ParquetTable(make_schema(columns), make_hub_row)
     written = {}
     for split in SPLITS:
         questions = (
@@ -204,7 +204,7 @@ def write_packed_files(
         has_content = total <= max_bytes
         rows = _read_files(kind, files, hashes[kind], has_content=has_content)
         path = out / f"{kind}.parquet"
-        table = Table(make_schema(PACKED_COLUMNS[kind]), lambda row: row)
+        table = ParquetTable(make_schema(PACKED_COLUMNS[kind]), lambda row: row)
         if written := write_files(rows, {path: table}, group_rows=1 if kind == DATABASES else 100):
             packed[kind] = PackedFiles(written[path], total, has_content)
     return packed

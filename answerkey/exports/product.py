@@ -28,7 +28,7 @@ from answerkey.flags import FLAGS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 if TYPE_CHECKING:
-    from answerkey.selection.choice import Summary
+    from answerkey.selection.choice import SelectionSummary
     from answerkey.suites.records import SuiteRecord
 
 
@@ -86,7 +86,7 @@ class MeanScores(TypedDict):
     suite: float | None
 
 
-class Counts(TypedDict):
+class RunCounts(TypedDict):
     """All counts of a run, as metrics/counts.json has them.
 
     excluded, flags: by reason, and by flag.
@@ -107,7 +107,7 @@ class Counts(TypedDict):
     answer_type: dict[str, int]
     database: dict[str, int]
     templates: int
-    selection: Summary
+    selection: SelectionSummary
     mutation_score: MeanScores
 
 
@@ -181,8 +181,8 @@ def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[
 
 
 def make_counts(
-    rows: Rows, flags: dict[str, int], summary: Summary, mutation_score: MeanScores
-) -> Counts:
+    rows: Rows, flags: dict[str, int], summary: SelectionSummary, mutation_score: MeanScores
+) -> RunCounts:
     """All counts of a run, from the rows of all questions."""
     selected, usable = _choose_selected(rows), _choose_usable(rows)
     loaded = _count(rows, "corpus")
@@ -213,7 +213,7 @@ def make_counts(
     }
 
 
-def make_metrics(counts: Counts) -> dict[str, object]:
+def make_metrics(counts: RunCounts) -> dict[str, object]:
     """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
     SQL templates, what its test suites prove, how many questions have a high answer risk, and what
     is left out for the reasons that leave out most.

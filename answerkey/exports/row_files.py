@@ -35,7 +35,7 @@ WriteRows = Callable[[list[Row]], int]  # it returns how many bytes they take in
 
 
 @dataclass(frozen=True)
-class Table:
+class ParquetTable:
     """A Parquet file: the types of its columns, the row that it has of a question, and whether it
     has one."""
 
@@ -70,7 +70,7 @@ class Lines:
         yield lambda rows: file.write(b"".join(encode_json(row) + b"\n" for row in rows))
 
 
-Format = Table | Lines
+Format = ParquetTable | Lines
 
 
 class WrittenFile(NamedTuple):

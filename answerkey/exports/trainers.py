@@ -34,10 +34,10 @@ from answerkey.base.records import SPLITS, TRAIN, replace_folder
 from answerkey.dataset import has_clock, is_above, is_below, read_product
 from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT, drop_clock
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
-from answerkey.exports.row_files import Format, Lines, Table, write_files
+from answerkey.exports.row_files import Format, Lines, ParquetTable, write_files
 
 
-def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> Table:
+def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> ParquetTable:
     """A table of verl or SkyRL, which differ in a column of their own and in the words of a reward:
     the name of its column, and of its field beside ground_truth."""
     (name, value), (column, method) = own, reward
@@ -61,7 +61,7 @@ def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> Table:
             "extra_info": {"split": question.split, "index": example.index, **example.facts},
         }
 
-    return Table(schema, make_row)
+    return ParquetTable(schema, make_row)
 
 
 def _make_prompt_completion(example: PromptExample) -> dict[str, Any]:
@@ -117,16 +117,16 @@ _WITHOUT_REWARD, _WITH_GOLD_SQL = {PROMPTS, MESSAGES}, {COMPLETIONS, MESSAGES}
 FORMATS: dict[str, Format] = {
     "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
     "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
-    COMPLETIONS: Table(
+    COMPLETIONS: ParquetTable(
         pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
         _make_prompt_completion,
     ),
-    "trl/prompt_only": Table(
+    "trl/prompt_only": ParquetTable(
         pa.schema({"prompt": CHAT, "gold_answer": TEXT, **FACTS}), _make_prompt_only
     ),
-    MESSAGES: Table(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
+    MESSAGES: ParquetTable(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
     "openenv": Lines(_make_reset),
-    PROMPTS: Table(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt),
+    PROMPTS: ParquetTable(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt),
 }
 FOLDERS = sorted({name.partition("/")[0] for name in FORMATS})
 
@@ -169,7 +169,7 @@ def write_formats(
     if not has_clock(product):
         formats = {
             name: replace(format_, schema=drop_clock(format_.schema))
-            if isinstance(format_, Table)
+            if isinstance(format_, ParquetTable)
             else format_
             for name, format_ in formats.items()
         }

@@ -15,7 +15,7 @@ from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.dialects import Translated
 from answerkey.intake.engines import SQLITE
 from answerkey.intake.questions import GivenQuestion, GivenQuestions
-from answerkey.intake.sources import Source
+from answerkey.intake.sources import GivenDatabase
 from answerkey.sections.corpora import SOURCE_SPLITS
 
 REPORT = "conversion.md"
@@ -36,7 +36,7 @@ class MadeDatabase:
     dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
     """
 
-    source: Source
+    source: GivenDatabase
     dialect: str
     is_compared: bool
     tables: list[ConvertedTable]

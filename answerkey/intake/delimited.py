@@ -356,7 +356,7 @@ def _looks_typed(value: str) -> bool:
     return letters <= 2 and any(map(str.isdigit, value))
 
 
-class Choice(NamedTuple):
+class ChosenType(NamedTuple):
     """A type that somebody said. form: how a time is written, as strptime has it."""
 
     type: str
@@ -368,7 +368,7 @@ class TypeChoices:
 
     >>> choices = TypeChoices(["bills.due=DATE:%d/%m/%Y", "bills.vip=boolean"])
     >>> choices.take("bills", "due"), choices.take("bills", "code")
-    (Choice(type='DATE', form='%d/%m/%Y'), None)
+    (ChosenType(type='DATE', form='%d/%m/%Y'), None)
 
     Raises:
         InputError: a text is not of this form.
@@ -378,7 +378,7 @@ class TypeChoices:
         self._choices = dict(map(_parse_choice, texts))
         self._known: list[str] = []
 
-    def take(self, table: str, column: str) -> Choice | None:
+    def take(self, table: str, column: str) -> ChosenType | None:
         """What was said of a column."""
         self._known.append(f"{table}.{column}")
         return self._choices.get(self._known[-1])
@@ -395,7 +395,7 @@ class TypeChoices:
             raise InputError(f"--types {', '.join(sorted(unknown))}: {words}")
 
 
-def _parse_choice(text: str) -> tuple[str, Choice]:
+def _parse_choice(text: str) -> tuple[str, ChosenType]:
     place, _, said = text.rpartition("=")
     kind, _, form = said.partition(":")
     kind = kind.upper()
@@ -404,10 +404,10 @@ def _parse_choice(text: str) -> tuple[str, Choice]:
             f"--types {text}: expected TABLE.COLUMN=TYPE, with one of {', '.join(TYPES)}, such as"
             " bills.code=TEXT, or bills.due=DATE:%d/%m/%Y"
         )
-    return place, Choice(kind, form or None)
+    return place, ChosenType(kind, form or None)
 
 
-def _read_value(value: str, choice: Choice) -> Any:
+def _read_value(value: str, choice: ChosenType) -> Any:
     """A value of a type that somebody said.
 
     Raises:
@@ -469,7 +469,7 @@ class DelimitedTable:
     guessed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     rows: int = 0
-    _said: list[Choice | None] = field(default_factory=list)
+    _said: list[ChosenType | None] = field(default_factory=list)
 
     def describe(self) -> str:
         """What the file is, in words."""
@@ -496,7 +496,7 @@ class DelimitedTable:
         yield columns
 
     def _choose_reader(
-        self, name: str, kind: str, said: Choice | None
+        self, name: str, kind: str, said: ChosenType | None
     ) -> Callable[[str, int], Any]:
         def read_said(cell: str, line: int) -> Any:
             if not cell and kind != TEXT:

@@ -44,7 +44,7 @@ from answerkey.intake.questions import (
 from answerkey.intake.sources import (
     DESCRIPTIONS,
     SQLITE_TEXT,
-    Source,
+    GivenDatabase,
     find_databases,
     match_databases,
     open_source,
@@ -186,7 +186,7 @@ def _check_place(folder: Path) -> str:
 
 
 def _make_database(
-    source: Source,
+    source: GivenDatabase,
     path: Path,
     asked: list[tuple[int, GivenQuestion]],
     dialect: str | None,

@@ -60,7 +60,7 @@ _MAX_RATIO = 100  # of what is unpacked to what was packed
 _LEAST_MAX_BYTES = 1_000_000_000
 
 
-class Loaded(NamedTuple):
+class LoadedDump(NamedTuple):
     """Where a dump is loaded, and what went wrong on the way."""
 
     url: str
@@ -80,7 +80,7 @@ def find_programs() -> dict[str, str] | None:
 
 
 @contextlib.contextmanager
-def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iterator[Loaded]:
+def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iterator[LoadedDump]:
     """A server that holds what pg_dump has written, as text or to be restored.
 
     Text is sorted by bytes there, as SQLite sorts it.
@@ -123,7 +123,7 @@ def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iter
                 name = loader.load(file)
             url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
             url += "&options=-c%20statement_timeout%3D0"  # which the dump may have set for all
-            yield Loaded(url, loader.notes)
+            yield LoadedDump(url, loader.notes)
 
 
 def limit_unpacked(packed_bytes: int) -> int:

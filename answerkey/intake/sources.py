@@ -67,7 +67,7 @@ _HEAD_BYTES = 200_000
 SQLITE_FILE, SQLITE_TEXT = ("a file of SQLite", "SQL text of SQLite")
 
 
-class Source(NamedTuple):
+class GivenDatabase(NamedTuple):
     """A database that is given.
 
     name: what the corpus calls it.
@@ -97,7 +97,7 @@ def open_source(
     without: Path,
     types: TypeChoices | None = None,
     dialect: str | None = None,
-) -> Source:
+) -> GivenDatabase:
     """Open a database by its path, URL, or NAME=PATH; the stack closes it.
 
     without: the file of questions, which is no table.
@@ -122,7 +122,7 @@ def _open(
     without: Path,
     types: TypeChoices | None,
     dialect: str | None,
-) -> Source:
+) -> GivenDatabase:
     url = _URL.match(text)
     if url is not None:
         return _open_url(text, _SCHEMES.get(url[1].lower()), stack)
@@ -150,7 +150,7 @@ def _open(
     return _open_file(name, path, content, stack, dialect)
 
 
-def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
+def _open_url(url: str, dialect: str | None, stack: ExitStack) -> GivenDatabase:
     place = hide_secrets(url)
     if not has_plain_userinfo(url):
         raise InputError(
@@ -168,10 +168,12 @@ def _open_url(url: str, dialect: str | None, stack: ExitStack) -> Source:
     else:
         engine, kind = MySQL(f"mysql://{rest}"), "a database of MySQL"
     stack.callback(engine.close)
-    return Source(check_db_id(name), place, kind, dialect, engine)
+    return GivenDatabase(check_db_id(name), place, kind, dialect, engine)
 
 
-def _open_folder(path: Path, stack: ExitStack, without: Path, types: TypeChoices | None) -> Source:
+def _open_folder(
+    path: Path, stack: ExitStack, without: Path, types: TypeChoices | None
+) -> GivenDatabase:
     name = check_db_id(path.resolve().name)
     if (path / "toc.dat").is_file():
         return _open_dump(name, path, path, stack, is_text=False)
@@ -193,7 +195,7 @@ def _open_folder(path: Path, stack: ExitStack, without: Path, types: TypeChoices
 
 def _open_tables(
     name: str, path: Path, files: list[Path], stack: ExitStack, types: TypeChoices | None
-) -> Source:
+) -> GivenDatabase:
     repeated = {file.stem.casefold() for file in files}
     if len(repeated) < len(files):
         names = ", ".join(file.name for file in files)
@@ -202,22 +204,28 @@ def _open_tables(
     stack.callback(engine.close)
     kinds = " and ".join(sorted({file.suffix.lower()[1:].upper() for file in files}))
     # Who has files of tables may write SQL of anything.
-    return Source(name, str(path), f"files of {kinds}", SQLITE, engine, None, _find_words(path))
+    return GivenDatabase(
+        name, str(path), f"files of {kinds}", SQLITE, engine, None, _find_words(path)
+    )
 
 
 def _open_file(
     name: str, path: Path, content: Path, stack: ExitStack, dialect: str | None
-) -> Source:
+) -> GivenDatabase:
     with content.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_SQLITE_HEADER):
         # What is not finished lies beside the file, and not beside a link to it.
         file_there = content.resolve()
-        return Source(name, str(path), SQLITE_FILE, SQLITE, None, file_there, _find_words(path))
+        return GivenDatabase(
+            name, str(path), SQLITE_FILE, SQLITE, None, file_there, _find_words(path)
+        )
     if head[8:12] == b"DUCK":
         engine = DuckDB.open_file(content)
         stack.callback(engine.close)
-        return Source(name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path))
+        return GivenDatabase(
+            name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path)
+        )
     if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
         return _open_dump(name, path, content, stack, is_text=False)
     if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
@@ -232,7 +240,7 @@ def _open_file(
             f" (mysql DATABASE < {path.name}), and give its URL, mysql://USER:PASSWORD@HOST/DATABASE"
         )
     if is_text:
-        return Source(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
+        return GivenDatabase(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
     raise InputError(f"{path}: starts with {head[:16]!r}: expected {EXPECTED}")
 
 
@@ -247,11 +255,13 @@ def _find_dialect(text: str, said: str | None) -> str | None:
     return min(found, key=found.__getitem__) if found else said if said == POSTGRES else None
 
 
-def _open_dump(name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool) -> Source:
+def _open_dump(
+    name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool
+) -> GivenDatabase:
     loaded = stack.enter_context(load_dump(content, is_text=is_text, dump=path))
     engine = Postgres(loaded.url, notes=loaded.notes, is_dump=True)
     stack.callback(engine.close)
-    return Source(name, str(path), "a dump of Postgres", POSTGRES, engine)
+    return GivenDatabase(name, str(path), "a dump of Postgres", POSTGRES, engine)
 
 
 def _find_words(path: Path) -> Path | None:
@@ -289,8 +299,8 @@ def _is_database(folder: Path) -> bool:
 
 
 def match_databases(
-    given: GivenQuestions, sources: Sequence[Source]
-) -> tuple[list[Source], dict[str | None, str]]:
+    given: GivenQuestions, sources: Sequence[GivenDatabase]
+) -> tuple[list[GivenDatabase], dict[str | None, str]]:
     """Return the databases, and the name of the one that each db_id of the questions means. A
     single one is asked by questions that name none, and has the name that they all use.
 
@@ -304,7 +314,7 @@ def match_databases(
         if named and not source.is_named:
             source = source._replace(name=check_db_id(named[0]))
         return [source], dict.fromkeys(asked, source.name)
-    places: dict[str, Source] = {}
+    places: dict[str, GivenDatabase] = {}
     for source in sources:
         other = places.setdefault(source.name.casefold(), source)
         if other is not source:

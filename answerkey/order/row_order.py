@@ -158,14 +158,14 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
     return None
 
 
-class Choice(TypedDict):
+class TiedRows(TypedDict):
     """Rows that tie, of which an answer has `take`."""
 
     rows: list[list[Value]]
     take: int
 
 
-Segment = int | Choice
+Segment = int | TiedRows
 
 
 def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | None]:
@@ -190,7 +190,7 @@ def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | No
     return (True, order) if _holds_on_copy(inspection, order) else (False, None)
 
 
-def _find_choice(inspection: Inspection) -> list[Choice] | None:
+def _find_choice(inspection: Inspection) -> list[TiedRows] | None:
     """The segments where a bound of the query itself cuts through a tie.
 
     None if none does, or if its right answers are not all known: a subquery may cut, too;
@@ -206,11 +206,11 @@ def _find_choice(inspection: Inspection) -> list[Choice] | None:
     return segments if _is_same_on_copy(inspection, segments) else None
 
 
-def _read_segments(inspection: Inspection) -> list[Choice] | None:
+def _read_segments(inspection: Inspection) -> list[TiedRows] | None:
     ties, bounds = read_ties(inspection), inspection.bounds
     if ties is None or ties.has_open_keys:
         return None
-    segments: list[Choice] = []
+    segments: list[TiedRows] = []
     for run in ties.runs:
         taken = ties.rows_of_run(run, inspection.rows)
         is_open = len(taken) < len(run.rows) and run.is_mixed
@@ -224,7 +224,7 @@ def _read_segments(inspection: Inspection) -> list[Choice] | None:
     return segments if is_small else None
 
 
-def _is_same_on_copy(inspection: Inspection, segments: list[Choice]) -> bool:
+def _is_same_on_copy(inspection: Inspection, segments: list[TiedRows]) -> bool:
     """Whether nothing but the tie depends on the order in which rows are stored."""
     on_copy = inspection.once(execute_on_copy)
     if on_copy is None:

@@ -20,7 +20,7 @@ from answerkey.base.records import SPLITS, encode_json, read_json, read_jsonl
 _MAX_VALUE_CHARACTERS = 200  # of a value, on a line
 
 
-class Run(NamedTuple):
+class Snapshot(NamedTuple):
     """The questions of a product, and the reasons of those that were left out, by id."""
 
     questions: Mapping[str, dict[str, Any]]
@@ -34,7 +34,7 @@ def compare_product(revision: str) -> str:
         FileNotFoundError: where no product lies here.
         InputError: where DVC does not have that of the revision, with its own words.
     """
-    now = _read_run(PRODUCT)
+    now = _read_snapshot(PRODUCT)
     top, prefix = _find_git_root()
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         product = Path(folder) / "questions"
@@ -50,7 +50,7 @@ def compare_product(revision: str) -> str:
                 f"revision {revision}: {done.stderr.strip()}: expected one whose {PRODUCT} is in"
                 " DVC's cache or on its remote: whoever ran it pushes it with `dvc push`"
             )
-        then = _read_run(product)
+        then = _read_snapshot(product)
     return "\n".join([f"Against {revision}:", *describe_changes(then, now)])
 
 
@@ -62,22 +62,22 @@ def _find_git_root() -> tuple[str, str]:
     return top or ".", prefix
 
 
-def _read_run(product: Path) -> Run:
+def _read_snapshot(product: Path) -> Snapshot:
     questions = {
         question["question_id"]: question
         for split in SPLITS
         for question in read_json(product / f"questions_{split}.json")
     }
     excluded = read_jsonl(product / "excluded.jsonl")
-    return Run(questions, {record["question_id"]: record["reason"] for record in excluded})
+    return Snapshot(questions, {record["question_id"]: record["reason"] for record in excluded})
 
 
-def describe_changes(then: Run, now: Run) -> Iterator[str]:
+def describe_changes(then: Snapshot, now: Snapshot) -> Iterator[str]:
     """The lines that tell two runs apart, by id.
 
     >>> cars = {"question_text": "Which cars?", "difficulty": "easy"}
-    >>> then = Run({"a": cars, "b": cars}, {"c": "not_selected"})
-    >>> now = Run({"a": cars | {"difficulty": "hard"}, "c": cars}, {"b": "tie_at_limit"})
+    >>> then = Snapshot({"a": cars, "b": cars}, {"c": "not_selected"})
+    >>> now = Snapshot({"a": cars | {"difficulty": "hard"}, "c": cars}, {"b": "tie_at_limit"})
     >>> print("\\n".join(describe_changes(then, now)))
     2 questions then, 2 now: 1 came, 1 went, 1 changed, 0 left out for another reason
     came: c (was not_selected) "Which cars?"
@@ -131,5 +131,5 @@ def _cut(text: str) -> str:
     return text if len(text) <= _MAX_VALUE_CHARACTERS else f"{text[:_MAX_VALUE_CHARACTERS]}…"
 
 
-def _quote_text(run: Run, question_id: str) -> str:
-    return _cut(_spell(run.questions[question_id]["question_text"]))
+def _quote_text(snapshot: Snapshot, question_id: str) -> str:
+    return _cut(_spell(snapshot.questions[question_id]["question_text"]))

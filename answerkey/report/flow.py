@@ -15,7 +15,7 @@ from answerkey.base.records import SPLITS
 from answerkey.flags import EXPLANATIONS
 
 if TYPE_CHECKING:
-    from answerkey.exports.product import Counts
+    from answerkey.exports.product import RunCounts
 
 # Heights are in sixteenths of the size of text, places along the picture in hundredths of it.
 _ALL = 200  # of all questions
@@ -59,7 +59,7 @@ class Flow(TypedDict):
     bars: list[tuple[float, float, float, float]]
 
 
-def draw_flow(counts: Counts) -> Flow:
+def draw_flow(counts: RunCounts) -> Flow:
     """The picture of a run; without any question it has no end."""
     ends: list[End] = []
     bands: list[Band] = []
@@ -90,7 +90,7 @@ def draw_flow(counts: Counts) -> Flow:
     }
 
 
-def _list_ways(counts: Counts) -> Iterator[tuple[str, str, str, str, int]]:
+def _list_ways(counts: RunCounts) -> Iterator[tuple[str, str, str, str, int]]:
     """Kind, name, text, link and count of each end that has questions, in their order."""
     for split in SPLITS:
         if count := counts["split"].get(split, 0):

@@ -16,8 +16,8 @@ from answerkey.risk.verdicts import VERDICT_WORDS
 from answerkey.sqlite.answers import ANSWER_TYPES
 
 if TYPE_CHECKING:
-    from answerkey.exports.product import Counts
-    from answerkey.selection.choice import Summary
+    from answerkey.exports.product import RunCounts
+    from answerkey.selection.choice import SelectionSummary
     from answerkey.suites.records import SuiteRecord
 
 READINGS_DIFFER, NO_VERDICT = "they differ", "none"  # as verdicts.js has them
@@ -25,7 +25,7 @@ _EXAMPLES = 3  # of each code
 _MAX_BARS = 12  # of a chart: what one sees at a glance
 
 
-class Cell(TypedDict):
+class SupplyCell(TypedDict):
     """How many questions are selected, of how many usable ones; and the share of its row."""
 
     selected: int
@@ -37,7 +37,7 @@ class SupplyRow(TypedDict):
     """The cells of a split, by difficulty and for all."""
 
     split: str
-    cells: list[Cell]
+    cells: list[SupplyCell]
 
 
 class Chart(TypedDict):
@@ -79,7 +79,7 @@ class OperatorRow(TypedDict):
 
 
 def make_facts(
-    counts: Counts,
+    counts: RunCounts,
     targets: Mapping[str, object],
     rows: Sequence[Row],
     suites: Iterable[SuiteRecord],
@@ -110,7 +110,7 @@ def make_facts(
     }
 
 
-def tabulate_supply(selection: Summary) -> list[SupplyRow]:
+def tabulate_supply(selection: SelectionSummary) -> list[SupplyRow]:
     """The cells of the selection, a row a split and one for both, with their shares of the row; a
     row's own share is one of all."""
     taken = selection["cells"]

@@ -10,7 +10,7 @@ from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS
 
 if TYPE_CHECKING:
     from answerkey.evaluation.scoring import Score
-    from answerkey.evaluation.summary import Result
+    from answerkey.evaluation.summary import QuestionResult
 
 _MAX_CHARACTERS = 2000  # of a text
 
@@ -33,7 +33,7 @@ class Cell(TypedDict):
     text: str
 
 
-class ShownRows(TypedDict):
+class TitledRows(TypedDict):
     """Rows under a title, and how many there are in all."""
 
     title: str
@@ -55,12 +55,12 @@ class Wrong(TypedDict):
     detail: str
     values: dict[str, str]
     gold: str
-    gold_rows: list[ShownRows]
+    gold_rows: list[TitledRows]
     predicted: str
-    predicted_rows: list[ShownRows]
+    predicted_rows: list[TitledRows]
 
 
-def show_wrong(result: Result, score: Score, *, most_rows: int) -> Wrong:
+def show_wrong(result: QuestionResult, score: Score, *, most_rows: int) -> Wrong:
     """A prediction that is wrong, beside the gold of its question."""
     question = result.question
     answer = question.gold_answer
@@ -110,7 +110,7 @@ def make_wrong_filters(wrong: Sequence[Wrong]) -> list[tuple[str, str, list[str]
     return filters
 
 
-def _show_rows(title: str, rows: Iterable[Any], count: int) -> ShownRows:
+def _show_rows(title: str, rows: Iterable[Any], count: int) -> TitledRows:
     cells = [row if isinstance(row, list) else [row] for row in rows]
     shown = [[_show_cell(cell) for cell in row] for row in cells]
     return {"title": title, "rows": shown, "count": max(count, len(shown))}

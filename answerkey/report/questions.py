@@ -21,7 +21,7 @@ from answerkey.dataset import (
     RISK_MEANINGS,
     SUITES,
     Question,
-    Source,
+    QuestionSource,
     read_classified,
 )
 from answerkey.flags import DIALECT_DIFFERS
@@ -497,7 +497,7 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
     return {name: text for name, text in texts.items() if text != shown[name]}
 
 
-def _describe_source(source: Source) -> str:
+def _describe_source(source: QuestionSource) -> str:
     return "; ".join(
         f"{name} {value}" for name, value in source.items() if name not in _SHOWN_APART
     )
@@ -522,7 +522,7 @@ def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:
     return None
 
 
-def _show_correction(source: Source, *, most: int) -> ShownCorrection | None:
+def _show_correction(source: QuestionSource, *, most: int) -> ShownCorrection | None:
     note = source.get("correction")
     if note is None:
         return None

@@ -108,7 +108,7 @@ class Disagreement(TypedDict):
     readers: list[Said]
 
 
-class Comparison(NamedTuple):
+class VerdictComparison(NamedTuple):
     """Two files of verdicts, side by side.
 
     alone: how many questions each file has that the other has not.
@@ -148,7 +148,9 @@ class Comparison(NamedTuple):
         }
 
 
-def compare_verdicts(left: Path, right: Path, questions: Iterable[Question] = ()) -> Comparison:
+def compare_verdicts(
+    left: Path, right: Path, questions: Iterable[Question] = ()
+) -> VerdictComparison:
     """Compare the verdicts of two files; of several about one query, those that hold.
 
     questions: those of a run, which name the questions, those that a correction has replaced, too.
@@ -167,7 +169,7 @@ def compare_verdicts(left: Path, right: Path, questions: Iterable[Question] = ()
     ]
     counts = Counter(pairs)
     order = [(one, other) for one in VERDICT_WORDS for other in VERDICT_WORDS]
-    return Comparison(
+    return VerdictComparison(
         [str(left), str(right)],
         find_agreement(pairs),
         [len(side) - len(both) for side in sides],
@@ -229,7 +231,7 @@ def _describe(
     return {**named, "readers": readers}
 
 
-def describe_comparison(comparison: Comparison) -> str:
+def describe_comparison(comparison: VerdictComparison) -> str:
     """Two files of verdicts, as lines of text: agreement, counts, and what they differ about."""
     left, right = comparison.files
     alone = " and ".join(

@@ -351,7 +351,7 @@ class DifferenceKind(StrEnum):
     WRONG_ROWS = "wrong_rows"
 
 
-class Difference(NamedTuple):
+class RowDifference(NamedTuple):
     """How rows differ, as a sentence, with some rows: missing ones are those of the gold answer,
     unexpected ones those of the prediction. Long texts in them are cut."""
 
@@ -384,7 +384,7 @@ def find_difference(
     rule: Rule,
     order_matters: bool,
     accepted_rows: Sequence[Any] | None = None,
-) -> Difference | None:
+) -> RowDifference | None:
     """Return how the rows differ from a right answer; None if and only if `rows_match` is true.
 
     >>> from answerkey.scoring.rules import read_rule
@@ -401,20 +401,20 @@ def find_difference(
     if rows and expected.rows and not rule.allows_width(width, gold_width):
         most = f" to {gold_width + rule.extra_columns}" if rule.columns == "superset" else ""
         detail = f"{_count(width, 'column')}, expected {gold_width}{most}."
-        return Difference(DifferenceKind.COLUMN_COUNT, detail, [], [])
+        return RowDifference(DifferenceKind.COLUMN_COUNT, detail, [], [])
     if sum(map(len, rows)) + sum(map(len, expected.rows)) > MAX_EXPLAINED_VALUES:
         return _compare_rows(rows, expected, rule, [], [])
     missing, unexpected = _list_leftovers(rows, expected, rule)
     for kind, detail, changes in _BUT_FOR:
         changed = replace(rule, **changes)
         if changed != rule and is_right(rows, expected, rule=changed, order_matters=order_matters):
-            return Difference(kind, detail, _show(missing), _show(unexpected))
+            return RowDifference(kind, detail, _show(missing), _show(unexpected))
     return _compare_rows(rows, expected, rule, missing, unexpected)
 
 
 def _compare_rows(
     rows: list[Row], expected: Expected, rule: Rule, missing: list[Row], unexpected: list[Row]
-) -> Difference:
+) -> RowDifference:
     count, expected_count = _count_rows(rows, expected, rule)
     if not rows or (count < expected_count and not unexpected):
         kind = DifferenceKind.TOO_FEW_ROWS
@@ -428,7 +428,7 @@ def _compare_rows(
         detail += f"; {_count(len(unexpected), 'row')} not among the expected"
     if missing:
         detail += f"; {_count(len(missing), 'expected row')} missing"
-    return Difference(kind, f"{detail}.", _show(missing), _show(unexpected))
+    return RowDifference(kind, f"{detail}.", _show(missing), _show(unexpected))
 
 
 def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, int]:

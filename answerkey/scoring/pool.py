@@ -123,7 +123,7 @@ def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
 
 
 @dataclass(eq=False, slots=True)
-class _Run:
+class _Batch:
     jobs: Sequence[Job]
     answers: SimpleQueue[tuple[range, list[Any]]] = field(default_factory=SimpleQueue)
     is_over: bool = False
@@ -135,9 +135,9 @@ class Workers:
 
     def __init__(self, count: int, limits: Limits) -> None:
         self.free: list[WorkerProcess] = []
-        self.busy: dict[WorkerProcess, _Run] = {}
+        self.busy: dict[WorkerProcess, _Batch] = {}
         self._limits = limits
-        self._queue: SimpleQueue[tuple[_Run, range] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[_Batch, range] | None] = SimpleQueue()
         self._is_closed = False
         self._threads = [
             threading.Thread(target=self._serve, name="answerkey-worker", daemon=True)
@@ -152,22 +152,22 @@ class Workers:
         size = min(math.ceil(len(jobs) / (4 * count)), _JOBS_AT_ONCE)
         shares = [range(len(jobs))[n : n + size] for n in range(0, len(jobs), size or 1)]
         outcomes: list[Any] = [None] * len(jobs)
-        run, waiting = _Run(jobs), iter(shares)
+        batch, waiting = _Batch(jobs), iter(shares)
         try:
             for share in islice(waiting, 2 * count):  # the others wait here, so that no run does
-                self._queue.put((run, share))
+                self._queue.put((batch, share))
             for _ in shares:
-                share, answers = run.answers.get()
+                share, answers = batch.answers.get()
                 for error in answers:
                     if isinstance(error, Exception):
                         raise error
                 outcomes[share.start : share.stop] = answers
                 for following in islice(waiting, 1):
-                    self._queue.put((run, following))
+                    self._queue.put((batch, following))
         except BaseException:
-            run.is_over = True
+            batch.is_over = True
             for process, other in list(self.busy.items()):
-                if other is run:
+                if other is batch:
                     process.kill()
             raise
         return outcomes
@@ -189,14 +189,14 @@ class Workers:
             self._answer(*task)
             del task  # and what it holds
 
-    def _answer(self, run: _Run, share: range) -> None:
+    def _answer(self, batch: _Batch, share: range) -> None:
         try:
-            answers = self._do(run, share)
+            answers = self._do(batch, share)
         except Exception as error:  # the thread that asked raises it
             answers = [error]
-        run.answers.put((share, answers))
+        batch.answers.put((share, answers))
 
-    def _do(self, run: _Run, share: range) -> list[Any]:
+    def _do(self, batch: _Batch, share: range) -> list[Any]:
         answers: dict[int, Any] = {}
         deaths: Counter[int | None] = Counter()
         done = None  # how many of those that are left a process did before it ended
@@ -206,11 +206,11 @@ class Workers:
                 process = self.free.pop()
             except IndexError:  # all are busy
                 process = WorkerProcess(self._limits)
-            self.busy[process] = run
-            if run.is_over or self._is_closed:
+            self.busy[process] = batch
+            if batch.is_over or self._is_closed:
                 process.kill()
             try:
-                outcomes = process.do([run.jobs[job_index] for job_index in left])
+                outcomes = process.do([batch.jobs[job_index] for job_index in left])
             finally:
                 del self.busy[process]
             if outcomes is not None:
@@ -219,13 +219,13 @@ class Workers:
                 done = None
                 continue
             end = process.end()
-            if run.is_over or self._is_closed:
+            if batch.is_over or self._is_closed:
                 raise RuntimeError("the pool was closed while it was asked")
             done = end.begun
             begun = None if done is None else left[done]
             deaths[begun] += 1
             if begun is not None:
-                job = run.jobs[begun]
+                job = batch.jobs[begun]
                 if why := self._explain_end(end, deaths[begun], job):
                     answers[begun] = answer_without_rows(job.kind, *why)
             elif deaths[None] > _FAILED_STARTS:
@@ -235,7 +235,7 @@ class Workers:
                 )
         return [answers[job_index] for job_index in share]
 
-    def _explain_end(self, end: End, deaths: int, job: Job) -> tuple[str, str] | None:
+    def _explain_end(self, end: ProcessEnd, deaths: int, job: Job) -> tuple[str, str] | None:
         """Why a job has no rows with which a process ended; None if it is to be tried again."""
         if end.is_overdue:
             seconds = self._limits.max_seconds
@@ -247,7 +247,7 @@ class Workers:
         return WORKER_DIED, detail
 
 
-class End(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How a process ended.
 
     status: negative if a signal ended it; "unknown" if somebody else was told, or nobody.
@@ -298,14 +298,14 @@ class WorkerProcess:
     def kill(self) -> None:
         self._process.kill()
 
-    def end(self) -> End:
+    def end(self) -> ProcessEnd:
         self.kill()
         # Popen says 0 if nobody can know. A process that was killed, or failed, has no such status.
         status = self._process.wait() or "unknown"
         begun, *overdue = os.pread(self._begun.fileno(), 2, 0) or _NONE_BEGUN
         for file in (self._stdin, self._stdout, self._begun):
             file.close()
-        return End(status, None if begun == _NONE_BEGUN[0] else begun, bool(overdue))
+        return ProcessEnd(status, None if begun == _NONE_BEGUN[0] else begun, bool(overdue))
 
 
 @contextlib.contextmanager

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.scoring.comparison import (
-    Difference,
     DifferenceKind,
+    RowDifference,
     cut_texts,
     find_difference,
     rows_match,
@@ -69,7 +69,7 @@ _TRIES = 5  # of a file that becomes another meanwhile
 _CHANGING = f"changed {_TRIES} times while it was read: expected a file that stays as it is"
 
 
-class Kind(StrEnum):
+class JobKind(StrEnum):
     """The result of a job: a reward (None if the text has no query), an Explanation, the rows of
     the query, a RowSummary of them (None if the query has no rows), or the columns that it reads
     (None if it is refused)."""
@@ -93,7 +93,7 @@ class Job(NamedTuple):
         refused.
     """
 
-    kind: Kind
+    kind: JobKind
     path: str
     text: str | None
     is_completion: bool = False
@@ -141,12 +141,12 @@ class RowSummary(NamedTuple):
 
 
 def answer_without_rows(
-    kind: Kind, reason: str, detail: str, *, database: str | None = None
+    kind: JobKind, reason: str, detail: str, *, database: str | None = None
 ) -> Any:
     """Return what a job gives if its prediction has no rows."""
-    if kind is Kind.SCORE and reason != NO_QUERY:
+    if kind is JobKind.SCORE and reason != NO_QUERY:
         return WRONG
-    if kind is not Kind.EXPLAIN:
+    if kind is not JobKind.EXPLAIN:
         return None
     return Explanation(WRONG, str(reason), detail, database=database)
 
@@ -321,7 +321,7 @@ class SuiteDatabase(TypedDict):
     other_answers: NotRequired[list[OtherAnswer]]
 
 
-class Trial(NamedTuple):
+class DatabaseTrial(NamedTuple):
     """A database on which a prediction must be right, and what is right there.
 
     max_steps: None: by the size of the database.
@@ -340,13 +340,13 @@ class Trial(NamedTuple):
     now: str | None = None
 
 
-def list_trials(job: Job) -> Iterator[Trial]:
+def list_trials(job: Job) -> Iterator[DatabaseTrial]:
     """Yield the real database, then those of the suite, which is read only if one asks for them.
 
     Raises:
         ValueError: gold_answer, accepted_rows or test_suite is not what exports have.
     """
-    yield Trial(
+    yield DatabaseTrial(
         job.path,
         check_answer("gold_answer", _read_json("gold_answer", job.gold_answer)),
         job.order_matters,
@@ -361,11 +361,11 @@ def list_trials(job: Job) -> Iterator[Trial]:
 
 
 @lru_cache(_KEPT_SUITES)
-def _read_suite(text: str, folder: str, now: str | None) -> list[Trial]:
+def _read_suite(text: str, folder: str, now: str | None) -> list[DatabaseTrial]:
     try:
         suite: list[SuiteDatabase] = _read_json("test_suite", text)
         return [
-            Trial(
+            DatabaseTrial(
                 str(find_inside(folder, "/".join(database["path"].split("/")[-2:]))),
                 database["gold_answer"],
                 database["order_matters"],
@@ -426,33 +426,33 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
         if sql is None:
             _find_database(trial, databases)
             return answer_without_rows(job.kind, NO_QUERY, explain_no_query(job.text))
-        if job.kind is Kind.LIST_READS:
+        if job.kind is JobKind.LIST_READS:
             return _find_database(trial, databases).database.list_reads(sql)
         try:
             rows = _find_rows(sql, trial, databases)
         except QueryError as error:
-            hint = explain_fence(sql) if job.kind is Kind.EXPLAIN else ""
+            hint = explain_fence(sql) if job.kind is JobKind.EXPLAIN else ""
             detail = f"{error.detail}{hint}"
             return answer_without_rows(job.kind, error.reason, detail, database=trial.name)
-        if job.kind is Kind.EXECUTE:
+        if job.kind is JobKind.EXECUTE:
             return rows
-        if job.kind is Kind.SUMMARIZE:
+        if job.kind is JobKind.SUMMARIZE:
             return _summarize(rows, is_ordered=trial.order_matters)
         agreeing = _list_agreeing(rows, trial, job, agreeing)
         if not agreeing:
             return _explain_wrong(rows, trial, job)
-    if job.kind is Kind.SCORE:
+    if job.kind is JobKind.SCORE:
         return RIGHT
     return Explanation(RIGHT, detail=NO_SUITE if trial.name is None else "")
 
 
-def _find_database(trial: Trial, databases: OpenDatabases) -> OpenDatabase:
+def _find_database(trial: DatabaseTrial, databases: OpenDatabases) -> OpenDatabase:
     return databases.find(
         trial.path, sha256=trial.sha256, now=trial.now, is_of_suite=trial.name is not None
     )
 
 
-def _find_rows(sql: str, trial: Trial, databases: OpenDatabases) -> list[Row]:
+def _find_rows(sql: str, trial: DatabaseTrial, databases: OpenDatabases) -> list[Row]:
     for _ in range(_TRIES):
         opened = _find_database(trial, databases)
         max_steps = trial.max_steps or LEAST_STEPS + _STEPS_PER_BYTE * opened.version.size_bytes
@@ -495,7 +495,7 @@ def _summarize(rows: list[Row], *, is_ordered: bool) -> RowSummary:
 
 
 def _list_agreeing(
-    rows: list[Row], trial: Trial, job: Job, agreeing: list[str] | None
+    rows: list[Row], trial: DatabaseTrial, job: Job, agreeing: list[str] | None
 ) -> list[str]:
     """Return the SQL of the right queries that have these rows ("": gold), of those that agreed on
     the databases before: one of them must agree on all, and not one here and another there."""
@@ -511,8 +511,8 @@ def _list_agreeing(
     ]
 
 
-def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
-    if job.kind is Kind.SCORE:
+def _explain_wrong(rows: list[Row], trial: DatabaseTrial, job: Job) -> Any:
+    if job.kind is JobKind.SCORE:
         return WRONG
     difference = find_difference(
         rows,
@@ -523,7 +523,7 @@ def _explain_wrong(rows: list[Row], trial: Trial, job: Job) -> Any:
     )
     if difference is None:  # gold's rows here, and another right query's on the databases before
         words = "gold's rows here, and those of another right query on a database before"
-        difference = Difference(DifferenceKind.WRONG_ROWS, words, [], [])
+        difference = RowDifference(DifferenceKind.WRONG_ROWS, words, [], [])
     reason, detail, missing, unexpected = difference
     return Explanation(WRONG, str(reason), detail, missing, unexpected, trial.name)
 

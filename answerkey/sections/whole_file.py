@@ -28,7 +28,7 @@ PARAMS_PATH = Path("params.yaml")
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ExecutionSettings:
     """How shards are made, which changes no result.
 
     engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
@@ -56,7 +56,7 @@ class Params:
     corpora: Corpora
     export_huggingface: HubSettings
     download: Download = field(default_factory=Download)
-    execution: Execution = field(default_factory=Execution)
+    execution: ExecutionSettings = field(default_factory=ExecutionSettings)
     load_questions: LoadQuestions = field(default_factory=LoadQuestions)
     compute_gold_answers: Limits = field(default_factory=Limits)
     audit_gold_answers: Thresholds = field(default_factory=Thresholds)

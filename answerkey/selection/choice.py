@@ -107,7 +107,7 @@ def survey_questions(questions: Iterable[Question], policies: Mapping[str, Polic
     return pd.DataFrame(rows, columns=[*_FIELDS, *WHY], dtype=object)
 
 
-def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, Summary]:
+def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, SelectionSummary]:
     """The largest choice among the usable questions of `survey_questions`: its table, in which
     those without a reason are selected, and its summary.
 
@@ -163,7 +163,7 @@ class Taken(TypedDict):
 Cells = dict[str, dict[str, Taken]]  # by split, then by difficulty or by corpus
 
 
-class Summary(TypedDict):
+class SelectionSummary(TypedDict):
     """A selection in numbers.
 
     size, usable: how many questions are selected, and how many could be.
@@ -178,7 +178,9 @@ class Summary(TypedDict):
     corpora: NotRequired[Cells]
 
 
-def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets) -> Summary:
+def summarize(
+    supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets
+) -> SelectionSummary:
     """The selection in numbers, for metrics."""
 
     def tell(field: str, names: tuple[str, ...]) -> Cells:
@@ -191,7 +193,7 @@ def summarize(supply: Mapping[Group, int], taken: Mapping[Group, int], targets: 
             for split in SPLITS
         }
 
-    summary: Summary = {
+    summary: SelectionSummary = {
         "size": sum(taken.values()),
         "usable": sum(supply.values()),
         "lifts": find_lifts(supply, targets),
@@ -214,7 +216,7 @@ def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
     )
 
 
-def describe(summary: Summary) -> str:
+def describe(summary: SelectionSummary) -> str:
     """A summary in words: its size, what to lift, and a table of selected and usable questions.
 
     >>> supply = {Group("train", level): 7 for level in DIFFICULTIES}
@@ -233,7 +235,7 @@ def describe(summary: Summary) -> str:
     return "\n".join([*lines, tabulate(summary)])
 
 
-def tabulate(summary: Summary) -> str:
+def tabulate(summary: SelectionSummary) -> str:
     none: Cells = {split: {} for split in SPLITS}
     corpora = summary.get("corpora", none)
     rows = [["split", *DIFFICULTIES, *(f"corpus {name}" for name in corpora[SPLITS[0]])]]

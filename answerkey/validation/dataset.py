@@ -50,7 +50,7 @@ RULE_OF_TABLES = DifficultyRule()  # 1 or 2 easy, 3 medium, 4 or more hard
 _FILES = {split: PRODUCT / f"questions_{split}.json" for split in SPLITS}
 
 
-class Facts(NamedTuple):
+class GoldFacts(NamedTuple):
     """What gold SQL makes of a question.
 
     answer: what it returns; None: a single NULL.
@@ -98,7 +98,7 @@ def validate_dataset(
     """
     audit, pass_rates = audit or {}, pass_rates or {}
 
-    def classify(question: Record, facts: Facts) -> str:
+    def classify(question: Record, facts: GoldFacts) -> str:
         if rule.method == RANK:  # which follows from all questions, also those left out
             difficulty: str = question["difficulty"]
             return difficulty
@@ -149,7 +149,7 @@ def _read_abs_tol(record: Record) -> float:
     return abs_tol
 
 
-def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[str]:
+def _check_facts(question: Record, facts: GoldFacts, difficulty: str) -> Iterator[str]:
     stored, answer = question["gold_answer"], facts.answer
     # One row of one column matches the same value in a list, so shapes are compared as well.
     is_same = (
@@ -177,7 +177,7 @@ def _check_facts(question: Record, facts: Facts, difficulty: str) -> Iterator[st
 @contextlib.contextmanager
 def derive_facts(
     path: str | os.PathLike[str], *, limits: Limits | None = None, now: str | None = None
-) -> Iterator[Callable[[str], Facts]]:
+) -> Iterator[Callable[[str], GoldFacts]]:
     """A function that executes and parses gold SQL on a database, and gives its facts.
 
     Raises:
@@ -188,13 +188,13 @@ def derive_facts(
         schema = read_schema(connection)
     with GuardedDatabase(Path(path), limits, now=now) as database:
 
-        def look_up(gold_sql: str) -> Facts:
+        def look_up(gold_sql: str) -> GoldFacts:
             try:
                 rows = database.execute(gold_sql)
                 tree = parse_sql(gold_sql)
                 order = read_row_order(Inspection(gold_sql, tree, schema, rows, database))
                 tables = list_tables(tree.find_all(*TABLE_NODES), schema)
-                return Facts(shape_answer(rows), order, tables, classify_hardness(tree))
+                return GoldFacts(shape_answer(rows), order, tables, classify_hardness(tree))
             except (QueryError, SqlglotError, RecursionError, ValueError) as error:
                 raise ValueError(str(error).partition("\n")[0]) from error
 

@@ -291,7 +291,7 @@ def list_conditions(
     """
     sides = [[select] for select in selects_of(scopes.tree)]
     sides += [selects_of(node) for node in scopes.nodes.find_all(exp.Intersect)]
-    read = [_Reader(scopes, tables, selects, spelling).read() for selects in sides]
+    read = [_ConstantReader(scopes, tables, selects, spelling).read() for selects in sides]
     return [conditions for conditions in read if not conditions.is_empty]
 
 
@@ -307,7 +307,9 @@ def list_witnesses(
     witnesses: list[Conditions] = []
     rowids: Rowids = {}
     for select in selects_of(scopes.tree):
-        for conditions, real_rows in _Reader(scopes, tables, [select]).read_witnesses(find_rows):
+        for conditions, real_rows in _ConstantReader(scopes, tables, [select]).read_witnesses(
+            find_rows
+        ):
             if not conditions.is_empty:
                 witnesses.append(conditions)
             for name, own in real_rows.items():
@@ -328,7 +330,7 @@ def _find_ctes(select: exp.Select) -> exp.With | None:
     return exp.With(expressions=others, recursive=with_.recursive) if others else None
 
 
-class _Reader:
+class _ConstantReader:
     """Reads what some SELECTs, which INTERSECT holds together, ask of the rows behind them."""
 
     def __init__(

@@ -17,7 +17,7 @@ import yaml
 from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import hash_question
 from answerkey.corpus.corpora import parse_corpora
-from answerkey.corpus.loading import Loaded, load_corpora, read_corrections
+from answerkey.corpus.loading import LoadedCorpora, load_corpora, read_corrections
 from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, read_verdict_file
 from answerkey.sections.corpora import Download
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
@@ -67,14 +67,14 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             files = {path: (HUB / path).read_bytes() for path in paths}
             start({where["repo_id"]: {where["revision"]: files}})
 
-        def load(name: str, **changes: Any) -> Loaded:
+        def load(name: str, **changes: Any) -> LoadedCorpora:
             corpora = parse_corpora(name, {name: entries[name] | {"db_list": "all"} | changes})
             return load_corpora(corpora, limits=Download(deadline_s=60))
 
         yield load
 
 
-def describe(loaded: Loaded) -> dict[Key, tuple[str, Any]]:
+def describe(loaded: LoadedCorpora) -> dict[Key, tuple[str, Any]]:
     """By database and hash of what the corpus has: gold SQL, and the correction."""
     described = {}
     for record in loaded.records:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from answerkey.dataset import Question
 from answerkey.evaluation.summary import (
     LEVEL,
-    Result,
+    QuestionResult,
     correct_for_many,
     find_chance,
     pass_at_k,
@@ -24,11 +24,11 @@ def test_pass_at_k_is_the_share_of_subsets_with_a_right_sample(right, k, share) 
     assert pass_at_k(10, right, k) == pytest.approx(share)
 
 
-def make_results(rights: dict[str, list[int]]) -> list[Result]:
+def make_results(rights: dict[str, list[int]]) -> list[QuestionResult]:
     """Results by database: whether each of its questions is right on the suite."""
     question = Question("", "", "eval", "", "", {}, [])
     return [
-        Result(
+        QuestionResult(
             question._replace(database_name=name, gold_sql=f"SELECT {place}"),
             [],
             1.0,

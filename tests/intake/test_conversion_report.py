@@ -8,13 +8,13 @@ from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.conversion_report import MadeDatabase, tell_made
 from answerkey.intake.dialects import Translated
 from answerkey.intake.questions import GivenQuestion, GivenQuestions
-from answerkey.intake.sources import Source
+from answerkey.intake.sources import GivenDatabase
 
 
 def tell(lost: list[str], errors: list[str]) -> list[str]:
     asked = [GivenQuestion(f"Q{n}?", ("SELECT 1",), None, "train", {}) for n in range(len(errors))]
     given = GivenQuestions(Path("q.json"), {"question": "question"}, asked)
-    source = Source("shop", "shop.duckdb", "a file of DuckDB", "duckdb")
+    source = GivenDatabase("shop", "shop.duckdb", "a file of DuckDB", "duckdb")
     tables = [ConvertedTable(("", "sale"), "sale", [], lost=lost)]
     differing = [
         (question, Translated("SELECT 1", {"error": error}))

@@ -22,7 +22,7 @@ from answerkey.intake import servers
 from answerkey.intake.conversion import NO_TIME
 from answerkey.intake.dialects import Comparer, read_renaming
 from answerkey.intake.engines import EngineError
-from answerkey.intake.sources import Source, open_source
+from answerkey.intake.sources import GivenDatabase, open_source
 from answerkey.intake.whole_database import convert
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import ForeignKey, read_schema
@@ -87,7 +87,7 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def source(dumps: Path) -> Iterator[Source]:
+def source(dumps: Path) -> Iterator[GivenDatabase]:
     with ExitStack() as stack:
         yield open_source(str(dumps / "ships.sql"), stack, without=Path("questions"))
 
@@ -124,7 +124,7 @@ def fetch(path: Path, sql: str) -> list[Any]:
 
 @pytest.mark.slow
 def test_tables_keys_values_and_views_of_postgres_are_converted(
-    source: Source, tmp_path: Path
+    source: GivenDatabase, tmp_path: Path
 ) -> None:
     assert source.engine is not None
     path = tmp_path / "made.sqlite"
@@ -196,7 +196,7 @@ def test_each_format_of_a_dump_is_read(dumps: Path, name: str) -> None:
     ],
 )
 def test_gold_of_postgres_is_executed_there_and_here(
-    source: Source, tmp_path: Path, sql: str, words: str | None
+    source: GivenDatabase, tmp_path: Path, sql: str, words: str | None
 ) -> None:
     engine = source.engine
     assert engine is not None
@@ -211,7 +211,7 @@ def test_gold_of_postgres_is_executed_there_and_here(
 
 
 @pytest.mark.slow
-def test_nothing_is_written_there(source: Source) -> None:
+def test_nothing_is_written_there(source: GivenDatabase) -> None:
     engine = source.engine
     assert engine is not None
     for sql in (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.report.comparison import Run, describe_changes, list_changes
+from answerkey.report.comparison import Snapshot, describe_changes, list_changes
 from tests.shared.checkout import commit, output, run
 from tests.shared.paths import ROOT
 
@@ -36,8 +36,10 @@ def test_long_values_are_cut():
 
 
 def test_every_question_is_told_once():
-    then = Run({"a": make_question("a"), "b": make_question("b")}, {"c": "x", "d": "y", "e": "z"})
-    now = Run({"a": make_question("a"), "c": make_question("c")}, {"d": "w", "e": "z"})
+    then = Snapshot(
+        {"a": make_question("a"), "b": make_question("b")}, {"c": "x", "d": "y", "e": "z"}
+    )
+    now = Snapshot({"a": make_question("a"), "c": make_question("c")}, {"d": "w", "e": "z"})
     lines = list(describe_changes(then, now))
     assert lines[0].endswith("1 came, 1 went, 0 changed, 1 left out for another reason")
     assert lines[1:] == [

@@ -31,7 +31,7 @@ from answerkey.reward import (
     score_sql,
 )
 from answerkey.scoring.pool import Pool, WorkerProcess
-from answerkey.scoring.worker import SUMMARY_ROWS, Job, Kind
+from answerkey.scoring.worker import SUMMARY_ROWS, Job, JobKind
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 from tests.shared.processes import wait_until
@@ -288,7 +288,7 @@ def test_what_is_done_before_a_process_ends_is_done_once_more_at_most(ships, mon
     bombs = (3, 7)
     texts = [f"{ONE_STEP if number in bombs else 'SELECT 1'} -- {number}" for number in range(48)]
     with Pool(1, limits=Limits(max_seconds=1)) as pool:
-        found = pool.run([Job(Kind.SCORE, path, text, gold_answer="1") for text in texts])
+        found = pool.run([Job(JobKind.SCORE, path, text, gold_answer="1") for text in texts])
     assert found == [float(number not in bombs) for number in range(48)]
     assert [asked.count(number) for number in (0, 1, 2)] == [2, 2, 2]
 
@@ -621,17 +621,17 @@ def test_answers_of_any_size_are_scored_explained_and_executed(ships, count, wid
     rows = [f"{number:0{width}d}" for number in range(1, count + 1)]
     right, wrong = json.dumps(rows), json.dumps([*rows[:-1], "x"])
 
-    def make_jobs(kind: Kind) -> list[Job]:
+    def make_jobs(kind: JobKind) -> list[Job]:
         return [Job(kind, path, sql, gold_answer=(right, wrong)[n % 2]) for n in range(jobs)]
 
     with Pool(workers) as pool:
-        assert pool.run(make_jobs(Kind.SCORE)) == [1.0, 0.0] * (jobs // 2)
-        explained = pool.run(make_jobs(Kind.EXPLAIN))
+        assert pool.run(make_jobs(JobKind.SCORE)) == [1.0, 0.0] * (jobs // 2)
+        explained = pool.run(make_jobs(JobKind.EXPLAIN))
         assert [one.reason for one in explained] == [None, "wrong_rows"] * (jobs // 2)
         assert all(len(repr(one)) < 2000 for one in explained)
-        executed = pool.run(make_jobs(Kind.EXECUTE))
+        executed = pool.run(make_jobs(JobKind.EXECUTE))
         assert all(found == [(row,) for row in rows] for found in executed)
-        summarized = pool.run(make_jobs(Kind.SUMMARIZE))
+        summarized = pool.run(make_jobs(JobKind.SUMMARIZE))
         assert len(set(one.answer for one in summarized)) == 1
         assert all(one.row_count == count for one in summarized)
         assert all(len(repr(one)) < SUMMARY_ROWS * 300 for one in summarized)

@@ -24,7 +24,7 @@ from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
 from answerkey.sections.corpora import Download
-from answerkey.sections.whole_file import Execution, read_params
+from answerkey.sections.whole_file import ExecutionSettings, read_params
 from answerkey.shards.runs import QueryRun
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.guard import QueryError
@@ -346,7 +346,7 @@ def test_out_holds_all_databases_and_only_what_changed_is_parsed_again(
     questions: list[dict[str, str]],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    params = replace(read_params(ROOT / "params.yaml"), execution=Execution(workers=1))
+    params = replace(read_params(ROOT / "params.yaml"), execution=ExecutionSettings(workers=1))
     schemas = write_schemas()
     parse_gold_sql.main(params)
     first = hash_tree(PARSED, ".")

@@ -18,7 +18,7 @@ from answerkey.sections.classify_difficulty import PASS_RATE, RANK, SOURCE, SPID
 from answerkey.sections.select_questions import Targets
 from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import check_sidecars
-from answerkey.validation.dataset import Facts, check_answers, derive_facts, validate_dataset
+from answerkey.validation.dataset import GoldFacts, check_answers, derive_facts, validate_dataset
 from tests.shared.databases import make_database
 
 Dataset = list[dict[str, Any]]
@@ -309,7 +309,7 @@ def path(tmp_path: Path) -> Path:
     return make_database(tmp_path / "harbour.sqlite", SQL)
 
 
-def find(path: Path, gold_sql: str) -> Facts:
+def find(path: Path, gold_sql: str) -> GoldFacts:
     with derive_facts(path) as look_up:
         return look_up(gold_sql)
 
