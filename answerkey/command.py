@@ -2,7 +2,7 @@
 words, with exit status 1.
 
 A verb imports what it needs when it runs: `--help` is there at once, and `evaluate`, `repairs`,
-`review`, `score` and `verdicts` need nothing but Python.
+`score` and `verdicts` need nothing but Python.
 """
 
 from __future__ import annotations
@@ -121,18 +121,6 @@ def verdicts(files: list[Path], *, ids: Path | None, as_json: bool) -> int:
     return 0
 
 
-def review(*, open: bool) -> int:
-    page = Path("reports/dataset.html")
-    if not page.is_file():
-        raise InputError(f"No {page}: run `dvc repro`, which makes it")
-    print(f"{page.absolute().as_uri()}\n{REVIEW}")
-    if open:
-        import webbrowser
-
-        webbrowser.open(page.absolute().as_uri())
-    return 0
-
-
 def evaluate(
     predictions: list[Path],
     *,
@@ -238,16 +226,6 @@ def completion(shell: str) -> int:
     return 0
 
 
-REVIEW = """\
-Open it in a browser and press "Start the review". Its two buttons write files. Take them over:
-
-    cat corrections_CORPUS.yaml >> data/corrections/CORPUS.yaml
-    cat verdicts.jsonl >> data/verdicts/reviewed.jsonl
-
-Set corpora.CORPUS.corrections to CORPUS in params.yaml, and run `dvc repro`. Then
-`answerkey compare HEAD` lists the questions that changed."""
-
-
 # --- what they take
 
 
@@ -327,11 +305,6 @@ def make_parser(read_path: Callable[[str], Path] = Path) -> argparse.ArgumentPar
         type=read_path,
         help="write the ids of the questions on which they differ, a line each, for a third reader",
     )
-    verb = add(
-        review, "say where the page is, and how to take over what a review decides", "--open"
-    )
-    verb.add_argument("--open", action="store_true", help="open the page in a browser")
-
     verb = add(
         evaluate, "tell how many predictions are right, and rank systems", "small.jsonl large.jsonl"
     )
@@ -619,7 +592,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 words = f"{here}, and each folder above, has no params.yaml and no {DATASET}"
                 error.add_note(f"There is no project: {words}")
             raise
-
-
-if __name__ == "__main__":
-    sys.exit(main())

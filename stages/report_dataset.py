@@ -5,41 +5,26 @@ It works from disk without a network, and the same inputs give the same bytes.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))  # this checkout, whichever is installed
 
 from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import COUNTS, DATABASES, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
-from answerkey.base.stage import make_parser, run_command
+from answerkey.base.stage import run_stage
 from answerkey.dataset import SUITES, count_left_out
-from answerkey.report.comparison import compare_product
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, make_script, read_template, render_page
 from answerkey.report.questions import make_payload, read_page_rows
-from answerkey.sections.whole_file import read_params
+from answerkey.sections.whole_file import Params, read_params
 from answerkey.sqlite.schema import SchemaFile
 
 OUT = Path("reports/dataset.html")
 
 
-def main(*arguments: str) -> None:
-    """Write the page, or with --against print what changed since a git revision."""
-    parser = make_parser("stages.report_dataset", __doc__)
-    parser.add_argument(
-        "--against",
-        metavar="REV",
-        help="write no page; print which questions came, went and changed since a git revision",
-    )
-    against = parser.parse_args(arguments).against
-    if against is not None:
-        print(compare_product(against))
-        return
+def main(params: Params) -> None:
+    """Write the page."""
     log = start_log("report_dataset")
-    params = read_params()
     corpus = params.corpus
     targets = params.select_questions.targets
     settings = params.report_dataset
@@ -67,4 +52,4 @@ def main(*arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    run_command(main)
+    run_stage(main, read_params)

@@ -31,7 +31,7 @@ def list_verbs() -> dict[str, argparse.ArgumentParser]:
 
 VERBS = list_verbs()
 EXAMPLES = {name: verb.epilog.removeprefix("example: answerkey ") for name, verb in VERBS.items()}
-WITHOUT_PACKAGES = ("evaluate", "repairs", "review", "score", "verdicts")
+WITHOUT_PACKAGES = ("evaluate", "repairs", "score", "verdicts")
 
 
 @pytest.mark.parametrize("name", VERBS)
@@ -120,7 +120,6 @@ IMPORT = "import-corrections a.json --corpus local --name a --source b --license
         ("score none.jsonl", "none.jsonl: expected a file of predictions, found none"),
         ("score p.jsonl --rule no", "No rule 'no': expected one of strict, "),
         ("compare no-such-revision", "revision no-such-revision: "),
-        ("review", "No reports/dataset.html: run `dvc repro`, which makes it"),
         ("explain nobody_1 nobody_2", "no question nobody_1, nobody_2: expected question_ids, as"),
         ("pin local", "Corpus local has nothing to pin: "),
         (f"{IMPORT} tomorrow", "--date is 'tomorrow', expected a day: 2026-03-01"),
@@ -169,22 +168,6 @@ def test_validate_has_a_status_for_errors_and_one_for_nothing(
     assert main(["validate"]) == 1
     shutil.rmtree("data/questions")
     assert main(["validate"]) == 3
-
-
-def test_review_names_the_page_and_the_next_steps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = tmp_path / "reports/dataset.html"
-    page.parent.mkdir()
-    page.touch()
-    opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    assert main(["review", "--open"]) == 0
-    assert opened == [page.as_uri()]
-    said = capsys.readouterr().out
-    assert said.startswith(f"{page.as_uri()}\n")
-    assert "data/corrections/CORPUS.yaml" in said
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

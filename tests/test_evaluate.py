@@ -349,7 +349,7 @@ def fence(question: dict[str, Any]) -> str:
 
 def test_reader_that_leaves_is_no_fault_of_the_predictions(gold: Path) -> None:
     with subprocess.Popen(
-        [sys.executable, "-u", "-m", "answerkey.command", "score", gold],  # a write a line
+        [sys.executable, "-u", "-m", "answerkey", "score", gold],  # a write a line
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -543,7 +543,7 @@ def test_nothing_on_the_page_is_printed_over_something(
 
 
 def test_the_command_prints_a_table_and_says_what_is_wrong(gold: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "answerkey.command", "evaluate"]
+    command = [sys.executable, "-m", "answerkey", "evaluate"]
     done = subprocess.run(
         [*command, gold, "--out", tmp_path / "out"], capture_output=True, text=True, timeout=120
     )
@@ -564,7 +564,7 @@ def test_a_full_disk_is_told_and_what_was_scored_is_kept(gold: Path, tmp_path: P
     wanted = (tmp_path / "whole/scores.jsonl").read_bytes()
     most_bytes = (tmp_path / "whole/journal.jsonl").stat().st_size - 10
     done = subprocess.run(
-        [sys.executable, "-m", "answerkey.command", "evaluate", gold, "--out", out],
+        [sys.executable, "-m", "answerkey", "evaluate", gold, "--out", out],
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),

@@ -67,21 +67,6 @@ def test_package_is_the_command_and_helps(arguments: tuple[str, ...], tmp_path: 
     assert "tell how many predictions are right" in done.stdout
 
 
-@pytest.mark.slow
-def test_module_of_evaluations_is_the_verb(inside: ExportWorld, tmp_path: Path) -> None:
-    predictions = str(write_predictions(tmp_path, inside))
-    said = [
-        start("-m", *command, predictions, "--out", str(tmp_path / "out"), folder=inside.folder)
-        for command in (("answerkey", "evaluate"), ("answerkey.evaluate",))
-    ]
-    assert {done.returncode for done in said} == {0}
-    assert said[0].stdout == said[1].stdout
-    assert "100.0%" in said[0].stdout
-    refused = start("-m", "answerkey.evaluate", folder=inside.folder)
-    assert refused.returncode == 2
-    assert "the following arguments are required: predictions" in refused.stderr
-
-
 # --- where commands are called
 
 
@@ -94,8 +79,6 @@ def test_verbs_find_the_project_from_a_folder_below(
     monkeypatch.chdir(tmp_path)
     world = exported.copy(tmp_path)
     world.run("select_questions")
-    (tmp_path / "reports").mkdir()
-    (tmp_path / "reports/dataset.html").touch()
     below = tmp_path / "notes/today"
     below.mkdir(parents=True)
     write_predictions(below, exported)
@@ -105,7 +88,6 @@ def test_verbs_find_the_project_from_a_folder_below(
         "explain": "largest selection: 35 of ",
         "validate": "",
         "repairs --limit 0": "",
-        "review": (tmp_path / "reports/dataset.html").as_uri(),
         "evaluate small.jsonl": "100.0%",
         "evaluate ./small.jsonl --out own --dataset ../../data/questions": "100.0%",
         "score small.jsonl --databases ../../data/databases": '"score": 1.0',
@@ -121,7 +103,7 @@ def test_verbs_find_the_project_from_a_folder_below(
 
 
 @pytest.mark.parametrize(
-    "command", ["explain", "validate", "repairs", "review", "pin spider", "score p.jsonl"]
+    "command", ["explain", "validate", "repairs", "pin spider", "score p.jsonl"]
 )
 def test_verb_without_a_project_says_so(
     command: str, here: Path, capsys: pytest.CaptureFixture[str]

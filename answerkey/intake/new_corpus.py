@@ -382,9 +382,8 @@ def _next(folder: Path) -> str:
             "Next:",
             f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
             f" {PARAMS_PATH} {PIPELINE}    # takes it into the project, before a run",
-            "  dvc repro            # builds the dataset",
+            "  dvc repro            # builds the dataset, and the page reports/dataset.html",
             "  answerkey explain    # what it takes, and what else it could",
-            "  answerkey review     # the page, and how to go through doubtful questions",
             f"More: {PAGE}",
         )
     )

@@ -87,10 +87,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def compare(folder: Path, revision: str, *, check: bool = True) -> str:
     code = (
-        "import runpy, sys; sys.path.insert(0, sys.argv.pop(1));"
-        " runpy.run_module('stages.report_dataset', run_name='__main__', alter_sys=True)"
+        "import sys; sys.path.insert(0, sys.argv.pop(1));"
+        " from answerkey.command import main; sys.exit(main())"
     )
-    done = run(folder, "python", "-c", code, str(ROOT), "--against", revision, check=check)
+    done = run(folder, "python", "-c", code, str(ROOT), "compare", revision, check=check)
     assert (done.returncode == 0) is check
     assert "Traceback" not in done.stderr
     return done.stdout if check else output(done)
@@ -115,7 +115,7 @@ def test_run_of_a_revision_is_read_from_the_remote(project):
     write_product(clone, [make_question("a", gold_answer=3)], {})
     assert compare(clone, "origin/main~1").splitlines()[-1] == "  gold_answer: 1 -> 3"
     message = compare(clone, "origin/main", check=False)
-    assert "report_dataset: error: revision origin/main: " in message
+    assert "answerkey compare: revision origin/main: " in message
     assert "whoever ran it pushes it with `dvc push`" in message
 
 
