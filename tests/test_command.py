@@ -48,13 +48,21 @@ def start_bare(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_imports_no_more_than_it_needs(tmp_path: Path) -> None:
-    ours = "[name for name in sys.modules if name.startswith('answerkey')]"
+    ours = "sorted(name for name in sys.modules if name.startswith('answerkey'))"
     code = f"import answerkey.command as c; c.make_parser().format_help(); print({ours})"
     done = start_bare(code, tmp_path)
-    names = ("secrets", "errors", "paths")
-    base = ["answerkey.base", *(f"answerkey.base.{name}" for name in names)]
-    loaded = ["answerkey", *base, "answerkey.command"]
+    base = [
+        "answerkey.base",
+        *(f"answerkey.base.{name}" for name in ("errors", "paths", "secrets")),
+    ]
+    verbs = [f"answerkey.verbs.{path.stem}" for path in (ROOT / "answerkey/verbs").glob("[!_]*.py")]
+    loaded = ["answerkey", *base, "answerkey.command", "answerkey.verbs", *sorted(verbs)]
     assert done.stdout == f"{loaded}\n", done.stderr
+
+
+def test_every_module_of_a_verb_is_in_the_command() -> None:
+    files = {path.stem for path in (ROOT / "answerkey/verbs").glob("[!_]*.py")} - {"options"}
+    assert files == {name.replace("-", "_") for name in VERBS}
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:

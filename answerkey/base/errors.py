@@ -13,6 +13,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from answerkey.base.secrets import hide_secrets, print_traceback
 
@@ -79,3 +80,16 @@ def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
         else:
             print(hide_secrets(f"{name}: {label}{message}"), file=sys.stderr)
         raise SystemExit(1) from error
+
+
+@contextlib.contextmanager
+def tell_mistakes(path: Path) -> Iterator[None]:
+    """Raise InputError for what the system or a file of a user refuses: `dvc repro` mends none of
+    it. path: what to name if the system names no file."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        words = str(error)
+        if isinstance(error, OSError) and error.errno is not None:
+            words = f"{error.filename or path}: {error.strerror}"
+        raise InputError(words) from error

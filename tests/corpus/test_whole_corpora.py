@@ -14,8 +14,8 @@ import yaml
 
 import answerkey
 from answerkey.base.errors import InputError
-from answerkey.command import validate
 from answerkey.evaluate import score_file
+from answerkey.verbs import validate
 from tests.shared.bird_world import DEV, TRAIN, write_bird, write_json
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
@@ -226,7 +226,7 @@ def test_database_in_both_splits_reaches_every_export(tmp_path, monkeypatch, by)
     assert len(asked) == 9 - len(seen)
     if by == "source":
         assert [name for name in asked if "eval" in name] == ["harbour_eval_002"]
-    assert validate() == 0
+    assert validate.run() == 0
     card = (world.folder / "data/exports/huggingface/README.md").read_text(encoding="utf-8")
     assert f"`seen_in_train`; left out for it: {len(seen)}." in card
     predictions = "".join(
