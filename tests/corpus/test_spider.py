@@ -6,7 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, groupby
+from itertools import chain, groupby, product
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tests.shared.paths import ROOT
 pytestmark = pytest.mark.slow
 CORRECTIONS_FILE, VERDICT_FILE = CORRECTIONS / "spider.yaml", VERDICTS / "spider.jsonl"
 SPIDER = Path(os.environ.get("SPIDER_ROOT", "nowhere"))
+# What was read, in one folder or in two.
+PARTS = [path for path in (SPIDER, SPIDER.with_name("spider-rest")) if path.is_dir()]
 HUB = SPIDER.with_name("spider-hf")  # as the repository of the hub is laid out
 LEAST = 25  # characters: a shorter text of Spider may stand in anybody's words
 
@@ -93,25 +95,33 @@ needs_spider = pytest.mark.skipif(not SPIDER.is_dir(), reason="SPIDER_ROOT names
 def test_release_takes_all_corrections_and_its_questions_have_their_verdict(
     load: Any, verdicts: dict[Key, Verdict]
 ) -> None:
-    loaded = load("local", root=str(SPIDER))
-    count = len(read_corrections(ROOT / CORRECTIONS_FILE))
-    assert loaded.notes == [f"{CORRECTIONS_FILE}: {count} of {count} corrections by hash"]
-    found = describe(loaded)
-    assert sum(note is not None for _, note in found.values()) == count
-    places = {
-        (each["database_name"], each["source"]["file"], each["source"]["index"])
-        for each in loaded.records
-    }
-    texts = {
-        (each["database_name"], hash_question(each["question_text"], each["gold_sql"]))
-        for each in loaded.records
-        if each["source"].get("correction", {}).get("action") != "exclude"
-    }
-    assert found.keys() | texts <= verdicts.keys()
-    assert {verdicts[key].verdict for key in texts} == {"right", "ambiguous"}
-    assert {(v.database_name, v.file, v.index) for v in verdicts.values()} <= places
-    untouched = load("local", root=str(SPIDER), corrections=None)
-    assert not any("correction" in each["source"] for each in untouched.records)
+    corrections = read_corrections(ROOT / CORRECTIONS_FILE)
+    names = {verdict.database_name for verdict in verdicts.values()}
+    seen: set[str] = set()
+    for part in PARTS:
+        loaded = load("local", root=str(part))
+        here = {each["database_name"] for each in loaded.records}
+        seen |= here
+        count = sum(each.database in here for each in corrections)
+        assert loaded.notes == [f"{CORRECTIONS_FILE}: {count} of {count} corrections by hash"]
+        found = describe(loaded)
+        assert sum(note is not None for _, note in found.values()) == count
+        places = {
+            (each["database_name"], each["source"]["file"], each["source"]["index"])
+            for each in loaded.records
+        }
+        texts = {
+            (each["database_name"], hash_question(each["question_text"], each["gold_sql"]))
+            for each in loaded.records
+            if each["source"].get("correction", {}).get("action") != "exclude"
+        }
+        assert found.keys() | texts <= verdicts.keys()
+        assert {verdicts[key].verdict for key in texts} == {"right", "ambiguous"}
+        told = (each for each in verdicts.values() if each.database_name in here)
+        assert {(v.database_name, v.file, v.index) for v in told} <= places
+        untouched = load("local", root=str(part), corrections=None)
+        assert not any("correction" in each["source"] for each in untouched.records)
+    assert seen == names
 
 
 @needs_spider
@@ -126,8 +136,8 @@ def test_edition_of_the_hub_takes_the_same_corrections_as_the_release(load: Any)
 def test_no_question_of_the_release_stands_in_these_files() -> None:
     for path in (CORRECTIONS_FILE, VERDICT_FILE):
         words = " ".join((ROOT / path).read_text(encoding="utf-8").split()).lower()
-        for file in ("train_spider.json", "dev.json"):
-            for row in json.loads((SPIDER / file).read_text(encoding="utf-8")):
+        for part, file in product(PARTS, ("train_spider.json", "dev.json")):
+            for row in json.loads((part / file).read_text(encoding="utf-8")):
                 text = " ".join(row["question"].split()).lower()
                 assert len(text) < LEAST or text not in words, (path, text)
 
@@ -141,10 +151,12 @@ def test_each_corrected_query_answers_beside_gold_as_its_verdict_says(load: Any)
     }
     gold = {
         (each["database_name"], each["source"]["file"], each["source"]["index"]): each["gold_sql"]
-        for each in load("local", root=str(SPIDER), corrections=None).records
+        for part in PARTS
+        for each in load("local", root=str(part), corrections=None).records
     }
+    paths = {path.stem: path for part in PARTS for path in part.glob("database/*/*.sqlite")}
     for name, questions in groupby(sorted(said), key=itemgetter(0)):
-        with GuardedDatabase(SPIDER / "database" / name / f"{name}.sqlite") as database:
+        with GuardedDatabase(paths[name]) as database:
             for question in questions:
                 verdict = said[question]
                 asked = database.execute(str(verdict.sql))
