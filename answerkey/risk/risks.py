@@ -86,8 +86,8 @@ NO_SIGNS = frozenset(
         "text_arithmetic",
     }
 )
-# Judged questions that count for the wider case: of a kind, a repair or a flag. With two, a sign that
-# was right in four of four has a risk below 0.7, and with five of five a higher one;
+# Judged questions that count for the wider case: of a kind, a repair or a flag. With two, a sign
+# that was right in four of four has a risk below 0.7, and with five of five a higher one;
 _OF_CASE = 2
 _OF_CORPUS = 30  # of a sign in one corpus;
 _OF_HARDNESS = 100  # of a hardness in one corpus
