@@ -13,6 +13,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from answerkey.base.code import hash_code
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import AUDIT, DATABASES, GOLD_ANSWERS, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.records import (
@@ -35,7 +36,6 @@ from answerkey.probes.audit import (
 )
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
-from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import DatabaseWork, QueryRun
 from answerkey.sqlite.guard import Limits

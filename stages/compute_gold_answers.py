@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING
 
+from answerkey.base.code import hash_code
 from answerkey.base.log import list_counts, spell_count, start_log, warn_of_each
 from answerkey.base.paths import DATABASES, GOLD_ANSWERS, SPLIT_QUESTIONS
 from answerkey.base.reasons import Failure, Reason
@@ -24,27 +24,16 @@ from answerkey.base.records import (
     read_unreadable,
 )
 from answerkey.base.stage import run_stage
+from answerkey.gold.execution import Context, Outcome, execute_task
 from answerkey.sections.whole_file import Params, read_params
-from answerkey.shards.code import hash_code
-from answerkey.shards.database_files import find_database, local_path
-from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons, list_set_aside
-from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
+from answerkey.shards.database_files import find_database
+from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons, list_set_aside
+from answerkey.sqlite.answers import Queries
 from answerkey.sqlite.clock import tell_clock_readers
-from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.sqlite.guard import Limits
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion
-
-Outcome = GoldAnswer | Failure
-Context = tuple[Limits, str | None]  # the last: what the clock says
-
-
-def execute_task(task: QueryTask[Queries, Context]) -> list[Outcome]:
-    """One outcome a query, in the order of the queries."""
-    executed = task.find_executed()
-    limits, now = task.context
-    with GuardedDatabase(local_path(executed), limits, now=now) as database:
-        return task.map_queries(partial(answer_on_damaged, database, sha256=executed.sha256))
 
 
 def plan_works(

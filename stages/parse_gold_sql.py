@@ -6,35 +6,18 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from answerkey.base.code import hash_code
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
-from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import cut_in_shards, hash_value, read_jsonl
 from answerkey.base.stage import run_stage
+from answerkey.gold.parsing import OVERDUE, Outcome, parse_task
 from answerkey.sections.whole_file import Params, read_params
-from answerkey.shards.code import hash_code
-from answerkey.shards.runs import DatabaseWork, QueryRun, QueryTask, count_reasons
-from answerkey.sql.parsed_query import ParsedQuery, parse_query
-from answerkey.sqlite.guard import end_overdue
+from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion
-
-MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
-OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
-
-Outcome = ParsedQuery | Failure
-
-
-def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
-    """What is known of each query, in their order."""
-
-    def parse(query: str) -> Outcome:
-        with end_overdue(MAX_SECONDS):
-            return parse_query(query, task.context)
-
-    return task.map_queries(parse)
 
 
 def plan_works(

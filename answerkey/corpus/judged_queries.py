@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 
 from sqlglot.errors import SqlglotError
 
+from answerkey.base.code import hash_code
 from answerkey.base.log import spell_count
 from answerkey.base.paths import DATABASES, SCHEMAS
 from answerkey.base.records import (
@@ -42,7 +43,6 @@ from answerkey.risk.verdicts import (
     explain_contradiction,
     name_pair,
 )
-from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql

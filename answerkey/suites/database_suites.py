@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from answerkey.base.code import hash_code
 from answerkey.base.errors import InputError
 from answerkey.base.log import show_progress, spell_count, track_progress
 from answerkey.base.records import (
@@ -29,7 +30,6 @@ from answerkey.base.records import (
     write_json,
 )
 from answerkey.sections.generate_test_suites import SuiteSettings
-from answerkey.shards.code import hash_code
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks, run_alone
 from answerkey.shards.runs import ShardDirectory, count_databases, remove_others

@@ -23,6 +23,8 @@ from answerkey.base.records import Shard, hash_file, read_shards, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
+from answerkey.gold import parsing
+from answerkey.gold.execution import execute_task
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import ExecutionSettings, read_params
 from answerkey.shards.runs import QueryRun
@@ -31,8 +33,7 @@ from answerkey.sqlite.guard import QueryError
 from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
 from stages import compute_gold_answers as stage
 from stages import parse_gold_sql
-from stages.compute_gold_answers import execute_task
-from stages.parse_gold_sql import parse_task, plan_works
+from stages.parse_gold_sql import plan_works
 from tests.shared.checkout import hash_tree
 from tests.shared.fleet_world import FLEET, Project
 from tests.shared.hub_server import pack_parquet, run_hubs
@@ -332,10 +333,10 @@ def test_query_that_takes_too_long_ends_with_its_process_and_no_other(
             pass
         return parse_query(sql, schema)
 
-    monkeypatch.setattr(parse_gold_sql, "parse_query", parse_slowly)
-    monkeypatch.setattr(parse_gold_sql, "MAX_SECONDS", 0.5)
+    monkeypatch.setattr(parsing, "parse_query", parse_slowly)
+    monkeypatch.setattr(parsing, "MAX_SECONDS", 0.5)
     write_jsonl(SPLIT_QUESTIONS, questions[: len(QUERIES)])
-    run = QueryRun(PARSED, parse_task, parse_gold_sql.OVERDUE)
+    run = QueryRun(PARSED, parsing.parse_task, parsing.OVERDUE)
     run.run(plan_works(SchemaFile(SCHEMAS)), databases=1, workers=1)
     records = read_shards(PARSED, run.shards)
     reasons = [record.get("reason") for record in records]

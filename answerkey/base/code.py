@@ -3,7 +3,7 @@
 That is the function which makes its records, what that function names in its own module, and the
 modules that these import, directly or not; of a module of `base`, which has many topics, only what
 is named. Docstrings and comments count for nothing. Nor do `sections`, whose values are in the key
-themselves, and `shards`, which only distributes the work.
+themselves, `shards`, which only distributes the work, and this module, which names it.
 """
 
 from __future__ import annotations
@@ -20,19 +20,16 @@ from answerkey.base.records import hash_value
 ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it runs
 
 _OF_MANY_TOPICS = "answerkey.base."
-_DECIDE_NOTHING = ("answerkey.sections.", "answerkey.shards.")
+_DECIDE_NOTHING = ("answerkey.base.code", "answerkey.sections.", "answerkey.shards.")
 
 Code = dict[str, tuple[ast.stmt, ...]]  # the statements that count, by module
 
 
 def hash_code(function: Callable[..., object]) -> str:
-    """sha256 of the code that a function of a stage or of the library runs."""
+    """sha256 of the code that a function of the library runs."""
     if not isinstance(function, FunctionType):
         raise TypeError(f"expected a function of a module, found {function!r}")
-    module = function.__module__
-    if module == "__main__":  # a stage, which Python runs
-        module = f"stages.{Path(function.__code__.co_filename).stem}"
-    return hash_function(module, function.__name__)
+    return hash_function(function.__module__, function.__name__)
 
 
 def hash_function(module: str, name: str, *, root: Path = ROOT) -> str:
@@ -56,9 +53,11 @@ def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
         code: Code = {of: _select(names, read(of)) for of, names in named.items()}
         code |= {of: read(of) for of in whole}
         for imported, names in _list_imports(code, root):
+            if imported.startswith(_DECIDE_NOTHING):
+                continue
             if imported.startswith(_OF_MANY_TOPICS):
                 named.setdefault(imported, set()).update(names)
-            elif not imported.startswith(_DECIDE_NOTHING):
+            else:
                 whole.add(imported)
     return code
 

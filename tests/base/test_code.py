@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.base.code import hash_code, hash_function
+from answerkey.gold.execution import execute_task
+from answerkey.gold.parsing import parse_task
 from answerkey.probes.audit import audit_task
-from answerkey.shards.code import hash_code, hash_function
 from answerkey.suites.database_suites import make_task_suites
-from stages.compute_gold_answers import execute_task
-from stages.parse_gold_sql import parse_task
 from tests.shared.paths import ROOT
 
 MAKERS = {

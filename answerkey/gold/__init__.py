@@ -1,0 +1,1 @@
+"""Every gold query, executed and parsed: what the shards of two stages run."""

@@ -1,0 +1,22 @@
+"""Every gold query is executed once, and ends with an answer or a reason."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from answerkey.base.reasons import Failure
+from answerkey.shards.database_files import local_path
+from answerkey.shards.runs import QueryTask
+from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
+from answerkey.sqlite.guard import GuardedDatabase, Limits
+
+Outcome = GoldAnswer | Failure
+Context = tuple[Limits, str | None]  # the last: what the clock says
+
+
+def execute_task(task: QueryTask[Queries, Context]) -> list[Outcome]:
+    """One outcome a query, in the order of the queries."""
+    executed = task.find_executed()
+    limits, now = task.context
+    with GuardedDatabase(local_path(executed), limits, now=now) as database:
+        return task.map_queries(partial(answer_on_damaged, database, sha256=executed.sha256))

@@ -1,0 +1,24 @@
+"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
+
+from __future__ import annotations
+
+from answerkey.base.reasons import Failure, Reason
+from answerkey.shards.runs import QueryTask
+from answerkey.sql.parsed_query import ParsedQuery, parse_query
+from answerkey.sqlite.guard import end_overdue
+from answerkey.sqlite.schema import Schema
+
+MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
+OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
+
+Outcome = ParsedQuery | Failure
+
+
+def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
+    """What is known of each query, in their order."""
+
+    def parse(query: str) -> Outcome:
+        with end_overdue(MAX_SECONDS):
+            return parse_query(query, task.context)
+
+    return task.map_queries(parse)
