@@ -11,6 +11,7 @@ from pathlib import Path
 from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import CORPORA, HELD_OUT, INTERIM, REPAIRS, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, write_jsonl
+from answerkey.base.shipped import find_dep
 from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
@@ -26,9 +27,10 @@ def main(params: Params) -> None:
     """Write the table of joined questions."""
     log = start_log("compare_questions")
     bounds = params.compare_questions
-    risks = read_risks(Path(bounds.flag_precision))
-    unused = list_unused({corpus.get("corrections") for corpus in read_json(CORPORA).values()})
-    verdicts = read_verdicts(unused=unused)
+    risks = read_risks(find_dep(Path(bounds.flag_precision), stage="compare_questions"))
+    lists = {corpus.get("corrections") for corpus in read_json(CORPORA).values()}
+    unused = list_unused(lists)
+    verdicts = read_verdicts(used=lists, unused=unused)
     assessment = Assessment(
         risks, verdicts, read_executions(), min_answer_risk=bounds.min_answer_risk
     )

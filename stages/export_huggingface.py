@@ -23,6 +23,7 @@ from answerkey.base.records import (
     replace_folder,
     write_json,
 )
+from answerkey.base.shipped import find_file
 from answerkey.base.stage import run_stage
 from answerkey.dataset import count_left_out, has_clock
 from answerkey.exports import huggingface
@@ -32,7 +33,7 @@ from answerkey.sections.whole_file import Params, read_params
 
 PROMPTS = EXPORTS / "prompts"  # as export_trainers rendered them
 OUT = EXPORTS / "huggingface"
-TEMPLATE = Path(__file__).parents[1] / "templates/card.md.j2"
+TEMPLATE = Path("templates/card.md.j2")
 
 
 def main(params: Params) -> None:
@@ -69,7 +70,9 @@ def main(params: Params) -> None:
             is_widened=databases == WIDENED,
         )
         write_json(folder / "croissant.json", make_croissant(facts))
-        (folder / "README.md").write_bytes(make_card(facts, read_template(TEMPLATE)).encode())
+        (folder / "README.md").write_bytes(
+            make_card(facts, read_template(find_file(TEMPLATE))).encode()
+        )
         if "eval" in facts.files:
             (folder / "eval.yaml").write_text(BENCHMARK, encoding="utf-8")
         size = sum(path.stat().st_size for path in folder.iterdir())

@@ -12,6 +12,7 @@ from typing import Any
 from answerkey.base.log import spell_count, start_log
 from answerkey.base.paths import DATABASES, EXPORTS, PRODUCT, WIDENED
 from answerkey.base.records import read_jsonl, replace_folder, write_json
+from answerkey.base.shipped import find_dep
 from answerkey.base.stage import run_stage
 from answerkey.dataset import has_clock
 from answerkey.exports.prompts import (
@@ -42,7 +43,8 @@ def main(params: Params) -> None:
     """Write all formats of all splits, the database, and how long prompts are."""
     log = start_log("export_trainers")
     settings = params.export_trainers
-    template, is_widened = Path(settings.prompt_template), settings.schema == "widened"
+    template = find_dep(Path(settings.prompt_template), stage="export_trainers")
+    is_widened = settings.schema == "widened"
     lengths = PromptLengths(read_tokenizer(TOKENIZER))
     measured: dict[str, Any] = {}
     excluded, clock = read_jsonl(PRODUCT / "excluded.jsonl"), has_clock(PRODUCT)

@@ -53,7 +53,8 @@ def main(params: Params) -> None:
         log.warning(warning)
 
     loaded = load_corpora(corpora, limits=limits)
-    verdicts = read_verdicts(unused=list_unused({corpus.corrections for corpus in corpora}))
+    lists = {corpus.corrections for corpus in corpora}
+    verdicts = read_verdicts(used=lists, unused=list_unused(lists))
     judged = list_judged_queries(loaded.records, loaded.hashed, verdicts)
     bounds, execution = params.compute_gold_answers, params.execution
     works = plan_works(judged, bounds, databases_url=execution.databases_url)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PIPELINE = Path("dvc.yaml")
+
 DATABASES = Path("data/databases")
 SUITE_DATABASES = Path("data/test_suites")
 ROLLOUTS = Path("data/rollouts")

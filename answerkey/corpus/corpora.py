@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import PIPELINE
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
+from answerkey.base.shipped import SHIPPED
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
@@ -41,8 +43,7 @@ DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
 PAGE = "docs/your-database.md"
-PIPELINE = Path("dvc.yaml")
-PROJECT_PARAMS = Path(__file__).resolve().parents[2] / "params.yaml"
+PROJECT_PARAMS = SHIPPED / "params.yaml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from answerkey.base.kinds import (
 from answerkey.base.log import spell_count
 from answerkey.base.paths import CORRECTIONS
 from answerkey.base.records import hash_question
+from answerkey.base.shipped import find_file
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.corpora import (
     GRADING_METHOD,
@@ -94,7 +95,7 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> LoadedCorpor
     for corpus in corpora:
         db_ids, questions, rows[corpus.name] = _read_chosen(corpus, corpus.db_list, limits)
         if corpus.corrections is not None:
-            path = CORRECTIONS / f"{corpus.corrections}.yaml"
+            path = find_file(CORRECTIONS / f"{corpus.corrections}.yaml")
             corrected = apply_corrections(questions, read_corrections(path))
             questions = corrected.records
             notes += corrected.describe(path)

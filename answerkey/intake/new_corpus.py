@@ -25,9 +25,10 @@ from sqlglot.dialects.dialect import Dialect
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
+from answerkey.base.paths import PIPELINE
 from answerkey.base.records import read_jsonl, replace_file, write_jsonl
 from answerkey.base.secrets import hide_secrets, remember_secrets
-from answerkey.corpus.corpora import PAGE, PIPELINE, check_roots, parse_corpora
+from answerkey.corpus.corpora import PAGE, check_roots, parse_corpora
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.intake.conversion import ConvertedTable

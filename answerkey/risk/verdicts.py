@@ -48,6 +48,7 @@ from answerkey.base.records import (
     read_jsonl,
     read_lines,
 )
+from answerkey.base.shipped import find_file
 
 if TYPE_CHECKING:
     from answerkey.dataset import Question
@@ -210,15 +211,22 @@ _RISKS = {RIGHT: 0.0, WRONG: 1.0, AMBIGUOUS: 0.5}
 
 
 def read_verdicts(
-    folder: Path = VERDICTS, *, unused: Collection[str] = frozenset()
+    folder: Path = VERDICTS,
+    *,
+    used: Collection[str | None] = (),
+    unused: Collection[str] = frozenset(),
 ) -> list[Verdict]:
-    """The verdicts of all files of a folder, by file and line, but of those with these names.
+    """The verdicts of all files of a folder, by file and line, but of those with unused names.
+
+    used: names of lists of corrections; if the folder has no file of one, the package's counts.
 
     Raises:
         InputError: with the file and the line that cannot be meant.
     """
-    paths = [path for path in list_files(folder, "*.jsonl") if path.stem not in unused]
-    return [verdict for path in paths for verdict in read_verdict_file(path)]
+    paths = {name: find_file(folder / f"{name}.jsonl") for name in used if name is not None}
+    paths |= {path.stem: path for path in list_files(folder, "*.jsonl")}
+    names = sorted(paths.keys() - unused)
+    return [verdict for name in names for verdict in read_verdict_file(paths[name])]
 
 
 def list_unused(
@@ -229,9 +237,12 @@ def list_unused(
     Verdicts and corrections of one name are one reading of a corpus, and `corrections: null` of the
     corpus turns both off.
     """
-    lists = {path.stem for path in list_files(corrections, "*.yaml")}
     names = (path.stem for path in list_files(folder, "*.jsonl"))
-    return [name for name in names if name in lists and name not in used]
+    return [
+        name
+        for name in names
+        if name not in used and find_file(corrections / f"{name}.yaml").is_file()
+    ]
 
 
 def read_verdict_file(path: Path) -> list[Verdict]:

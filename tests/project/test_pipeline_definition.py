@@ -30,10 +30,13 @@ STAGES = sorted(PIPELINE)
 # that it reads, not on all others, and load_questions not on what a rule of comparison does.
 CHECKS = {"answerkey.corpus.loading": "answerkey.scoring.rules"}
 # The whole of params.yaml, which is checked before a stage starts; paths, which DVC reads in
-# dvc.yaml; and what says what happens, and changes no result.
+# dvc.yaml, and whose file is read; and what says what happens, and changes no result.
 NO_RESULT = {
     "answerkey.sections.whole_file",
-    *(f"answerkey.base.{name}" for name in ("cores", "errors", "log", "paths", "secrets", "stage")),
+    *(
+        f"answerkey.base.{name}"
+        for name in ("cores", "errors", "log", "paths", "secrets", "shipped", "stage")
+    ),
 }
 # Sections that change no result.
 UNDECLARED = {"download", "execution"}

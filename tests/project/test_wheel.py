@@ -16,10 +16,22 @@ import pytest
 from tests.shared.checkout import make_checkout
 from tests.shared.export_world import ExportWorld
 from tests.shared.fleet_world import make_fleet
+from tests.shared.paths import ROOT
 
 for package, least in (("setuptools", "77"), ("build", None), ("twine", None)):
     pytest.importorskip(package, least, reason=f"needs {package} of the extra `release`")
 pytestmark = pytest.mark.slow
+
+
+def list_shipped() -> list[Path]:
+    """The files of git that the lines `graft` and `include` of MANIFEST.in name."""
+    lines = (ROOT / "MANIFEST.in").read_text(encoding="utf-8").splitlines()
+    paths = [
+        path for line in lines for verb, path in [line.split()] if verb in ("graft", "include")
+    ]
+    listed = run("git", "ls-files", "-co", "--exclude-standard", "--", *paths, folder=ROOT)
+    return [ROOT / name for name in listed.splitlines()]
+
 
 SCORE = """
 import sys
@@ -63,12 +75,13 @@ def test_the_index_takes_what_both_say_of_themselves(built: Path) -> None:
     assert said.count("PASSED") == len(files) == 2
 
 
-def test_the_source_distribution_has_the_package_alone(built: Path) -> None:
+def test_the_source_distribution_has_the_package_and_what_it_ships(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {Path(name).parts[1] for name in archive.getnames() if "/" in name}
     texts = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
-    assert names == texts | {"answerkey", "answerkey.egg-info"}
+    shipped = {file.relative_to(ROOT).parts[0] for file in list_shipped()}
+    assert names == texts | {"answerkey", "answerkey.egg-info", "setup.py"} | shipped
 
 
 def test_it_has_one_package_with_its_data(wheel: Path) -> None:
@@ -88,6 +101,22 @@ def test_it_has_one_package_with_its_data(wheel: Path) -> None:
     } <= inside
     sources = {path.suffix for path in map(Path, inside)}
     assert ".pyc" not in sources
+
+
+def test_it_has_copies_of_what_projects_take(wheel: Path) -> None:
+    folder = "answerkey/shipped/"
+    with zipfile.ZipFile(wheel) as archive:
+        copies = {
+            name.removeprefix(folder): archive.read(name)
+            for name in archive.namelist()
+            if name.startswith(folder)
+        }
+    assert {"dvc.yaml", "params.yaml", "stages/load_questions.py", "templates/prompt.j2"} <= set(
+        copies
+    )
+    assert copies == {
+        file.relative_to(ROOT).as_posix(): file.read_bytes() for file in list_shipped()
+    }
 
 
 @pytest.fixture(scope="module")
