@@ -42,6 +42,12 @@ def hash_function(module: str, name: str, *, root: Path = ROOT) -> str:
     return hash_value([(of, list(map(_write, code[of]))) for of in sorted(code)])
 
 
+def hash_module(path: Path) -> str:
+    """sha256 of the statements of a file of Python: the same for other docstrings and comments, and
+    under each version of Python."""
+    return hash_value(list(map(_write, _parse(path.read_text(encoding="utf-8")))))
+
+
 def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
     """The statements of each module that a function runs."""
     read = cache(partial(_read, root=root))

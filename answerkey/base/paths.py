@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 PIPELINE = Path("dvc.yaml")
+CODE = Path("code.yaml")  # of a project of one's own: answerkey/base/digests.py
 
 DATABASES = Path("data/databases")
 SUITE_DATABASES = Path("data/test_suites")

@@ -1,5 +1,5 @@
-"""A stage as a command: it checks all of params.yaml before it starts, and ends with a message on
-what a user can mend."""
+"""A stage as a command: it checks the installed code and all of params.yaml before it starts, and
+ends with a message on what a user can mend."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from answerkey.base.digests import check_code
 from answerkey.base.errors import tell_errors
 
 _Params = TypeVar("_Params")
@@ -35,6 +36,7 @@ def run_stage(main: Callable[[_Params], None], read_params: Callable[[], _Params
     _hear_interrupts()
     with tell_errors(name, label="error: "):
         make_parser(f"stages.{name}", module.__doc__ or "").parse_args()
+        check_code(name)
         main(read_params())
 
 
@@ -42,7 +44,9 @@ def run_command(main: Callable[..., None]) -> None:
     """Call a `main` that parses the arguments of the command line itself, with `make_parser`, and
     reads params when it needs them. Exit status as of `run_stage`."""
     _hear_interrupts()
-    with tell_errors(_name_stage(main), label="error: "):
+    name = _name_stage(main)
+    with tell_errors(name, label="error: "):
+        check_code(name)
         main(*sys.argv[1:])
 
 

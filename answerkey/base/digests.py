@@ -1,0 +1,130 @@
+"""Digests of the installed code, by stage: on them depends a project that is no clone.
+
+In a clone a stage depends on files of the library, which dvc.yaml lists. A project that `answerkey
+init` made has none of them. There its stage depends on its key in code.yaml instead: a digest of
+the same code, of what the package has for projects without such files, and of the version of
+sqlglot, if that code imports it. `answerkey upgrade` writes code.yaml for the version that is
+installed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from answerkey.base.code import ROOT, hash_module
+from answerkey.base.errors import InputError
+from answerkey.base.paths import CODE, PIPELINE
+from answerkey.base.records import hash_file, hash_value
+from answerkey.base.shipped import SHIPPED
+from answerkey.base.yaml_files import load_yaml
+
+# What the package has of what a stage depends on, by its dep in the repository's dvc.yaml.
+_SHIPPED_PARTS = {
+    "data/corrections": "data/corrections/spider.yaml",
+    "data/verdicts": "data/verdicts/spider.jsonl",
+    "templates/card.md.j2": "templates",
+    "${compare_questions.flag_precision}": "data/flag_precision.json",
+    "${export_trainers.prompt_template}": "templates",
+}
+SQLGLOT = "sqlglot"
+_IMPORTS_SQLGLOT = re.compile(r"^\s*(?:from|import) sqlglot\b", re.MULTILINE)
+_DIGITS = 16  # of a hash: enough to tell versions apart, and to read
+
+
+def list_parts() -> dict[str, list[str]]:
+    """By stage, the rooms and files of the package that it depends on.
+
+    >>> list_parts()["compute_gold_answers"][:2]
+    ['answerkey/base/code.py', 'answerkey/base/kinds.py']
+    """
+    stages = load_yaml(SHIPPED / PIPELINE)["stages"]
+    return {name: sorted(filter(None, map(_find_part, stages[name]["deps"]))) for name in stages}
+
+
+def _find_part(dep: str) -> str | None:
+    return dep if dep.startswith("answerkey/") else _SHIPPED_PARTS.get(dep)
+
+
+def digest_stage(parts: list[str]) -> str:
+    """The digest of a stage that depends on some parts of the installed package."""
+    made_of: list[Any] = [[part, hash_part(part)] for part in parts]
+    if imports_sqlglot(parts):
+        made_of.append(version(SQLGLOT))
+    return hash_value(made_of)[:_DIGITS]
+
+
+@cache
+def hash_part(part: str) -> str:
+    """A hash of a file or a folder of the installed package; of Python, its statements alone."""
+    return hash_value([[name, _hash_content(path)] for name, path in _list_files(part)])[:_DIGITS]
+
+
+def imports_sqlglot(parts: list[str]) -> bool:
+    """Whether some parts import sqlglot, whose version decides what they give."""
+    return any(
+        _IMPORTS_SQLGLOT.search(path.read_text(encoding="utf-8"))
+        for part in parts
+        for _, path in _list_files(part)
+        if path.suffix == ".py"
+    )
+
+
+def _list_files(part: str) -> list[tuple[str, Path]]:
+    place = (ROOT if part.startswith("answerkey/") else SHIPPED) / part
+    if place.is_file():
+        return [("", place)]
+    names = {path.relative_to(place): path for path in place.rglob("*") if path.is_file()}
+    return [
+        (name.as_posix(), names[name])
+        for name in sorted(names)
+        if "__pycache__" not in name.parts and not name.name.startswith(".")
+    ]
+
+
+def _hash_content(path: Path) -> str:
+    return hash_module(path) if path.suffix == ".py" else hash_file(path)
+
+
+def read_code() -> Mapping[str, Any] | None:
+    """What code.yaml of the project says; None: it has none, as a clone.
+
+    Raises:
+        InputError: it is not what `answerkey upgrade` writes.
+    """
+    if not CODE.is_file():
+        return None
+    known = load_yaml(CODE)
+    if not isinstance(known, dict) or not {"answerkey", SQLGLOT} <= known.keys():
+        raise InputError(
+            f"{CODE}: expected what `answerkey init` and `answerkey upgrade` write: take it from"
+            " git, then run `answerkey upgrade`"
+        )
+    return known
+
+
+def check_code(*stages: str) -> None:
+    """Make sure that the installed code is that of code.yaml, for some stages, or for all.
+
+    A project without code.yaml, and a stage that is not ours, is not checked.
+
+    Raises:
+        InputError: it is other code, with what to do.
+    """
+    if (known := read_code()) is None:
+        return
+    parts = list_parts()
+    names = [name for name in stages or parts if name in parts]
+    changed = [name for name in names if digest_stage(parts[name]) != known.get(name)]
+    if changed:
+        here = {name: version(name) for name in ("answerkey", SQLGLOT)}
+        installed = ", ".join(f"{name} {number}" for name, number in here.items())
+        of_project = ", ".join(f"{name} {known[name]}" for name in here)
+        raise InputError(
+            f"the installed code ({installed}) is not that of {CODE} ({of_project}) for"
+            f" {', '.join(changed)}: run `answerkey upgrade`, or install from the lock"
+        )
