@@ -26,11 +26,13 @@ from answerkey.verbs import (
     evaluate,
     explain,
     import_corrections,
+    init,
     new,
     pin,
     read,
     repairs,
     score,
+    upgrade,
     validate,
     verdicts,
 )
@@ -66,6 +68,8 @@ VERBS: tuple[Verb, ...] = (  # in the order of `--help`
     verdicts,
     evaluate,
     score,
+    init,
+    upgrade,
     new,
     pin,
     import_corrections,
@@ -139,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
         run = options.pop("run")
-    with tell_errors(f"answerkey {verb}"), contextlib.chdir(root):
+    with tell_errors(f"answerkey {verb}"), contextlib.chdir(here if verb == "init" else root):
         try:
             status: int = run(**options)
             return status
@@ -149,8 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             words = f"it needs {package}: in a clone of Answerkey, pip install '.[{extra}]'"
             raise InputError(words) from error
         except (InputError, OSError) as error:
-            is_for_project = verb != "correct" and options.get("dataset", DATASET) == DATASET
-            if project is None and is_for_project:
+            is_alone = verb in ("init", "correct") or options.get("dataset", DATASET) != DATASET
+            if project is None and not is_alone:
                 words = f"{here}, and each folder above, has no params.yaml and no {DATASET}"
-                error.add_note(f"There is no project: {words}")
+                error.add_note(f"There is no project: {words}; `answerkey init DIR` makes one")
             raise

@@ -33,6 +33,7 @@ _SHIPPED_PARTS = {
 }
 SQLGLOT = "sqlglot"
 _IMPORTS_SQLGLOT = re.compile(r"^\s*(?:from|import) sqlglot\b", re.MULTILINE)
+_KEYS = {"answerkey", SQLGLOT, "parts", "files", "params"}
 _DIGITS = 16  # of a hash: enough to tell versions apart, and to read
 
 
@@ -99,7 +100,7 @@ def read_code() -> Mapping[str, Any] | None:
     if not CODE.is_file():
         return None
     known = load_yaml(CODE)
-    if not isinstance(known, dict) or not {"answerkey", SQLGLOT} <= known.keys():
+    if not isinstance(known, dict) or not known.keys() >= _KEYS:
         raise InputError(
             f"{CODE}: expected what `answerkey init` and `answerkey upgrade` write: take it from"
             " git, then run `answerkey upgrade`"

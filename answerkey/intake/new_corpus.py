@@ -78,6 +78,7 @@ def make_corpus(
     dialect: str | None = None,
     now: str | None = None,
     types: Sequence[str] = (),
+    tell_next: bool = True,
 ) -> str:
     """Make a corpus of a folder of the project, and what the terminal is told.
 
@@ -86,6 +87,7 @@ def make_corpus(
     dialect: of gold SQL, as sqlglot calls it; that of the databases, if none is given.
     now: the instant that queries read from the clock.
     types: of columns of CSV and TSV, as TABLE.COLUMN=TYPE, where they are not as guessed.
+    tell_next: whether what the terminal is told ends with the next commands.
 
     Raises:
         InputError, FileNotFoundError: what is wrong with what is given, or is there already.
@@ -112,7 +114,10 @@ def make_corpus(
                 f" take it as it is, run `answerkey new {folder}` alone"
             )
         words = f"{folder} has a corpus, which is taken as it is. To make it again, remove"
-        return f"{words} {', '.join(there)}.\n{_finish(name, folder, now)}"
+        told = f"{words} {', '.join(there)}."
+        return "\n".join(
+            [told, _finish(name, folder, now), *([_next(folder)] if tell_next else [])]
+        )
     if there:
         words = f"{', '.join(there)}: is there, and `answerkey new` replaces nothing"
         raise InputError(f"{words}: remove or rename it, or choose another DIR")
@@ -155,7 +160,7 @@ def make_corpus(
             if (staging / file).exists():
                 (staging / file).rename(folder / file)
     told = tell_made(folder, given, list(made.values()))
-    return f"{told}\n{_finish(name, folder, now)}"
+    return "\n".join([told, _finish(name, folder, now), *([_next(folder)] if tell_next else [])])
 
 
 # --- the place
@@ -287,11 +292,11 @@ def _list_tables(path: Path) -> list[ConvertedTable]:
 
 
 def _finish(name: str, folder: Path, now: str | None) -> str:
-    """Write the entry of a corpus that is whole, and say what comes next."""
+    """Write the entry of a corpus that is whole, and say so."""
     params = read_params()
     if name in params.corpora:
         words = "; change its `now` there" if now is not None else ""
-        return f"{PARAMS_PATH} has it: corpora.{name}{words}\n{_next(folder)}"
+        return f"{PARAMS_PATH} has it: corpora.{name}{words}"
     text = PARAMS_PATH.read_text(encoding="utf-8")
     edited = add_entry(text, name, folder, now=now)
     partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
@@ -313,7 +318,7 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
             file.write(add_root(deps, name).encode())
     with replace_file(PARAMS_PATH) as file:
         file.write(edited.encode())
-    return f"{told}\n{_next(folder)}"
+    return told
 
 
 def add_root(text: str, name: str) -> str:

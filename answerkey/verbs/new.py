@@ -14,6 +14,11 @@ EXAMPLE = "data/local/shop --database shop.duckdb --questions questions.csv"
 
 def add_options(parser: argparse.ArgumentParser, read_path: ReadPath) -> None:
     parser.add_argument("folder", metavar="DIR", type=read_path, help="such as data/local/shop")
+    add_sources(parser, read_path)
+
+
+def add_sources(parser: argparse.ArgumentParser, read_path: ReadPath) -> None:
+    """Add the options of what a corpus is made of."""
     parser.add_argument(
         "--database",
         dest="databases",

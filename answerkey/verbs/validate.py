@@ -18,11 +18,13 @@ def add_options(parser: argparse.ArgumentParser, _: ReadPath) -> None:
 
 
 def run() -> int:
+    from answerkey.base.digests import check_code
     from answerkey.base.log import start_log
     from answerkey.sections.corpora import list_crossing
     from answerkey.sections.whole_file import read_params
     from answerkey.validation.dataset import report_product
 
+    check_code()
     params = read_params()
     settings = params.select_questions
     rule = params.classify_difficulty

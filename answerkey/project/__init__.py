@@ -1,0 +1,1 @@
+"""A project of one's own: `answerkey init` writes it, `answerkey upgrade` brings it up to date."""
