@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.paths import CODE, PIPELINE
@@ -39,15 +40,12 @@ def init_project(
     corpus: str | None = None,
     databases: Sequence[str] = (),
     questions: Path | None = None,
-    dialect: str | None = None,
-    now: str | None = None,
-    types: Sequence[str] = (),
+    **options: Any,
 ) -> str:
     """Make a project of a folder, and what the terminal is told.
 
     sample: with the sample corpus. corpus: with this entry of the package's params.yaml, such as
-        spider. databases, and what follows: with a corpus that is made of them, as by
-        `answerkey new`.
+        spider. databases, questions, options: with a corpus that `make_corpus` makes of them.
 
     Raises:
         InputError, FileNotFoundError: what is wrong with what is given, or is there already.
@@ -65,49 +63,40 @@ def init_project(
             f"{folder} has {', '.join(there)}, and `answerkey init` replaces nothing: choose"
             " another DIR; `answerkey upgrade` brings a project up to date"
         )
+    made_corpus = f"data/local/{_name_corpus(databases[0])}" if databases else None
+    told: list[str] = []
     with _undoing() as made:
-        _make_folder(folder, made)
+        _make_folders(folder, made)
         staging = folder / ".init.partial"
         made.append(staging)
         shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-        told = []
-        name = SAMPLE if sample else corpus or LOCAL
-        is_made = bool(databases)
-        kept_up = _write_files(staging, folder.name, name, is_made=is_made)
-        if is_made:
-            place = f"data/local/{_name_corpus(databases[0])}"
+        entry = SAMPLE if sample else corpus or LOCAL
+        kept_up = _write_files(staging, folder.name, entry, has_root=made_corpus is None)
+        if made_corpus is not None:
+            given = {"databases": databases, "questions": questions, **options}
             with contextlib.chdir(staging):
-                told.append(
-                    make_corpus(
-                        Path(place),
-                        databases=databases,
-                        questions=questions,
-                        dialect=dialect,
-                        now=now,
-                        types=types,
-                        tell_next=False,
-                    )
-                )
+                told.append(make_corpus(Path(made_corpus), **given, tell_next=False))
         params = (staging / PARAMS_PATH).read_text(encoding="utf-8")
         record = record_installed(files=kept_up, params=list_keys(params))
         (staging / CODE).write_text(record.encode(), encoding="utf-8")
         kept = _move(staging, folder, made)
         shutil.rmtree(staging)
-        told += [f"{folder}: a project with {read_params(folder / PARAMS_PATH).corpus}"]
+        told.append(f"{folder}: a project with {read_params(folder / PARAMS_PATH).corpus}")
         told += [f"kept as it is: {path}" for path in kept]
         told += _start_versioning(folder, made)
-    has_corpus = sample or corpus is not None or is_made
+        if made_corpus is not None:
+            told.append(_share_corpus(folder, made_corpus, made))
+    has_corpus = sample or corpus is not None or made_corpus is not None
     return "\n".join([*told, _tell_next(folder, has_corpus=has_corpus)])
 
 
-def _write_files(staging: Path, name: str, corpus: str, *, is_made: bool) -> dict[str, str]:
-    """Write all files but code.yaml, and return those that are kept up to date. is_made: a corpus
-    is made, which has a root of its own."""
+def _write_files(staging: Path, name: str, corpus: str, *, has_root: bool) -> dict[str, str]:
+    """Write all files but code.yaml, and return those that are kept up to date. has_root: stages
+    depend on the root of the corpus, where it has one."""
     _write(staging / PARAMS_PATH, make_params(corpus))
     entry = read_params(staging / PARAMS_PATH).corpora[corpus]
     roots = []
-    if isinstance(entry, DirectoryEntry) and not is_made:
+    if isinstance(entry, DirectoryEntry) and has_root:
         roots = [f'"${{corpora.{corpus}.root}}"']
         if corpus == SAMPLE:
             shutil.copytree(SHIPPED / entry.root, staging / entry.root)
@@ -154,7 +143,7 @@ def _undoing() -> Iterator[list[Path]]:
         raise
 
 
-def _make_folder(folder: Path, made: list[Path]) -> None:
+def _make_folders(folder: Path, made: list[Path]) -> None:
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     made += reversed(missing)
     folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +166,7 @@ def _move(staging: Path, folder: Path, made: list[Path]) -> list[str]:
         )
     for path in files:
         if path not in taken:
-            _make_folder((folder / path).parent, made)
+            _make_folders((folder / path).parent, made)
             (staging / path).rename(folder / path)
             made.append(folder / path)
     return [path.as_posix() for path in taken]
@@ -202,7 +191,7 @@ def _start_versioning(folder: Path, made: list[Path]) -> list[str]:
         made.append(folder / ".dvc")
         options = ["--no-scm"] if repository is None else []
         options += ["--subdir"] if repository not in (None, folder) else []
-        _run(sys.executable, "-m", "dvc", "init", "-q", *options, cwd=folder)
+        _run_dvc("init", "-q", *options, cwd=folder)
         storage = (repository or folder).parent / f"{folder.name}-storage"
         url = Path(os.path.relpath(storage, folder / ".dvc")).as_posix()
         config = folder / ".dvc/config"
@@ -212,14 +201,26 @@ def _start_versioning(folder: Path, made: list[Path]) -> list[str]:
     return told
 
 
+def _share_corpus(folder: Path, corpus: str, made: list[Path]) -> str:
+    """Add a corpus to DVC, and say so."""
+    written = [folder / f"{corpus}.dvc", (folder / corpus).with_name(".gitignore")]
+    made += [path for path in written if not path.exists()]
+    _run_dvc("add", "-q", corpus, cwd=folder)
+    return f"DVC: {corpus} is added, so that `dvc push` shares it"
+
+
 _CONFIG = """\
 [core]
     analytics = false
 {rest}    remote = beside
 ['remote "beside"']
-    url = {url}
+    url = "{url}"
     verify = true
 """
+
+
+def _run_dvc(*options: str, cwd: Path) -> None:
+    _run(sys.executable, "-m", "dvc", *options, cwd=cwd)
 
 
 def _run(*command: str, cwd: Path) -> None:

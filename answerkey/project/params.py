@@ -115,7 +115,9 @@ def _insert(text: str, new: str, key: str) -> str | None:
         lines[-1] += "\n"
     shift = places[here[0]].column - template[key].column
     added = [_indent(line, shift) for line in _cut(new, template[key]).splitlines(keepends=True)]
-    lines[at:at] = ["\n", *added] if not section and before else added
+    if not section:  # an empty line between sections
+        added = ["\n", *added] if before else [*added, "\n"]
+    lines[at:at] = added
     edited = "".join(lines)
     return edited if _adds_alone(text, edited, new, key) else None
 

@@ -7,13 +7,12 @@ keys of params.yaml an owner has taken out, and why a stage runs again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
-
-import yaml
 
 from answerkey.base.digests import SQLGLOT, digest_stage, hash_part, list_parts
 from answerkey.base.paths import PIPELINE
@@ -41,10 +40,17 @@ class Record:
     params: list[str] = field(default_factory=list)
 
     def encode(self) -> str:
-        """The text of code.yaml."""
-        values: dict[str, Any] = {**self.versions, **self.stages}
-        values |= {"parts": self.parts, "files": self.files, "params": self.params}
-        return _HEAD + yaml.safe_dump(values, sort_keys=False)
+        """The text of code.yaml. Hashes stand in quotes, since 12e456 is a number for some readers
+        of YAML, and a text for others."""
+        lines = [*_quote(self.versions), *_quote(self.stages)]
+        for name in ("parts", "files"):
+            lines += [f"{name}:", *(f"  {line}" for line in _quote(getattr(self, name)))]
+        lines += ["params:", *(f"  - {key}" for key in self.params)]
+        return _HEAD + "".join(f"{line}\n" for line in lines)
+
+
+def _quote(values: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {json.dumps(value)}" for name, value in values.items()]
 
 
 def decode(known: Mapping[str, Any]) -> Record:

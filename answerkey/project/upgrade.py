@@ -78,7 +78,7 @@ def upgrade_project(*, dry_run: bool = False) -> str:
             file.write(text.encode())
     for path in plan.removed:
         Path(path).unlink()
-    return "\n".join([*plan.told, "Next:", "  git diff", "  dvc repro"])
+    return "\n".join([*plan.told, "Next:", "  dvc repro"])
 
 
 # --- files
