@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from answerkey.base.errors import InputError, tell_errors
+from answerkey.base.errors import InputError, tell_errors, tell_install
 from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.verbs import (
     compare,
@@ -150,8 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             extra = EXTRAS.get(package, "pipeline")
-            words = f"it needs {package}: in a clone of Answerkey, pip install '.[{extra}]'"
-            raise InputError(words) from error
+            raise InputError(f"it needs {package}: {tell_install(extra)}") from error
         except (InputError, OSError) as error:
             is_alone = verb in ("init", "correct") or options.get("dataset", DATASET) != DATASET
             if project is None and not is_alone:

@@ -74,5 +74,8 @@ def test_name_loads_what_it_needs_and_no_more() -> None:
     others = {name for name in loaded if name.partition(".")[0] not in stdlib}
     assert "answerkey.sqlite.answers" in others
     outside = {name for name in others if not name.startswith("answerkey.sqlite")}
-    base = {f"answerkey.base{name}" for name in ("", ".errors", ".kinds", ".reasons", ".secrets")}
+    base = {
+        f"answerkey.base{name}"
+        for name in ("", ".errors", ".kinds", ".paths", ".reasons", ".secrets")
+    }
     assert outside == {"answerkey"} | base

@@ -18,9 +18,8 @@ from typing import Any
 
 from answerkey.base.code import ROOT, hash_module
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.records import hash_file, hash_value
-from answerkey.base.shipped import SHIPPED
 from answerkey.base.yaml_files import load_yaml
 
 # What the package has of what a stage depends on, by its dep in the repository's dvc.yaml.

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from answerkey.base.paths import IS_CLONE
 from answerkey.base.secrets import hide_secrets, print_traceback
 
 _NEXT_STEPS = {
@@ -54,6 +55,13 @@ done is kept
     else:
         return None
     return "\n".join([words, *getattr(error, "__notes__", ())])
+
+
+def tell_install(extra: str) -> str:
+    """How to install what an extra has: from a clone, or from an index."""
+    if IS_CLONE:
+        return f"in a clone of Answerkey, pip install '.[{extra}]'"
+    return f"pip install 'answerkey[{extra}]'"
 
 
 @contextlib.contextmanager

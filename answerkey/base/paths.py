@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_PACKAGE = Path(__file__).resolve().parents[1]
+_COPIES = _PACKAGE / "shipped"  # setup.py makes them
+IS_CLONE = not _COPIES.is_dir()
+SHIPPED = _PACKAGE.parent if IS_CLONE else _COPIES  # the files that the package has for projects
+
 PIPELINE = Path("dvc.yaml")
 CODE = Path("code.yaml")  # of a project of one's own: answerkey/base/digests.py
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import PIPELINE
+from answerkey.base.paths import PIPELINE, SHIPPED
 from answerkey.base.yaml_files import load_yaml
-
-_PACKAGE = Path(__file__).resolve().parents[1]
-_COPIES = _PACKAGE / "shipped"
-SHIPPED = _COPIES if _COPIES.is_dir() else _PACKAGE.parent  # of a wheel, or of a clone
 
 
 def find_file(path: Path) -> Path:

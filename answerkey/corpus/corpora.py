@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import PIPELINE
+from answerkey.base.paths import PIPELINE, SHIPPED
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
-from answerkey.base.shipped import SHIPPED
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql

@@ -17,8 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE
-from answerkey.base.shipped import SHIPPED
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 
 LOCK = "requirements.lock"
 EXTRAS = ("pipeline", "convert")

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.secrets import remember_secrets
-from answerkey.base.shipped import SHIPPED
 from answerkey.intake.new_corpus import make_corpus
 from answerkey.project.files import make_kept, make_once, make_params
 from answerkey.project.params import list_keys

@@ -14,9 +14,8 @@ from typing import Any
 
 from answerkey.base.digests import list_parts, read_code
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.records import replace_file
-from answerkey.base.shipped import SHIPPED
 from answerkey.base.yaml_files import load_yaml
 from answerkey.project.files import list_roots, make_kept
 from answerkey.project.params import MergedParams, merge_params

@@ -11,7 +11,9 @@ EXAMPLE = "--dry-run"
 
 
 def add_options(parser: argparse.ArgumentParser, _: ReadPath) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what it does, and write nothing")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what it does, and write nothing"
+    )
 
 
 def run(*, dry_run: bool) -> int:

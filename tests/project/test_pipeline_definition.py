@@ -167,6 +167,7 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
         "import_corrections",
         "filling",
         "new_corpus",
+        "init",
     }
     assert readers - others <= set(STAGES)
 

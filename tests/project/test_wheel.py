@@ -158,9 +158,7 @@ def test_its_command_evaluates_there_and_says_what_other_verbs_need(
         [command, "explain"], capture_output=True, text=True, cwd=tmp_path, timeout=120
     )
     assert refused.returncode == 1
-    words = (
-        r"answerkey explain: it needs \w+: in a clone of Answerkey, pip install '.\[pipeline\]'\n"
-    )
+    words = r"answerkey explain: it needs \w+: pip install 'answerkey\[pipeline\]'\n"
     assert re.fullmatch(words, refused.stderr), refused.stderr
 
 
