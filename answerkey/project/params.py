@@ -63,7 +63,7 @@ def merge_params(
         if old in places and name not in places and name in template:
             merged.text = _rename(merged.text, places[old], old, name)
             merged.renamed.append((old, name))
-    places = dict(_list_places(merged.text))
+    places = dict(_list_places(merged.text, in_braces=True))
     gone = {key for key in known if key in places and key not in template}
     merged.removed = sorted(key for key in gone if gone.isdisjoint(_list_sections(key)))
     for key in template:
@@ -164,21 +164,22 @@ def list_keys(text: str) -> list[str]:
     return [key for key, _ in _list_places(text)]
 
 
-def _list_places(text: str) -> Iterator[tuple[str, _Place]]:
-    """Each key of a text of YAML with its place, as SECTION.KEY; a mapping in braces is a value."""
+def _list_places(text: str, *, in_braces: bool = False) -> Iterator[tuple[str, _Place]]:
+    """Each key of a text of YAML with its place, as SECTION.KEY. A mapping in braces is a value,
+    unless its keys are asked for as well."""
     node = yaml.compose(text, yaml.SafeLoader)
     if isinstance(node, yaml.MappingNode):
-        yield from _walk(node, "")
+        yield from _walk(node, "", in_braces)
 
 
-def _walk(node: yaml.MappingNode, section: str) -> Iterator[tuple[str, _Place]]:
+def _walk(node: yaml.MappingNode, section: str, in_braces: bool) -> Iterator[tuple[str, _Place]]:
     for key, value in node.value:
         name = f"{section}{key.value}"
         if name in _OF_OWNER:
             continue
         yield name, _Place(key.start_mark.line, _find_end(value), key.start_mark.column)
-        if isinstance(value, yaml.MappingNode) and not value.flow_style:
-            yield from _walk(value, f"{name}.")
+        if isinstance(value, yaml.MappingNode) and (in_braces or not value.flow_style):
+            yield from _walk(value, f"{name}.", in_braces)
 
 
 def _find_end(node: Any) -> int:
