@@ -1,0 +1,150 @@
+"""A project of one's own, by the wheel alone: it makes the bytes of a clone, and an upgrade reruns
+what other code concerns, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from answerkey.project.files import FOLDERS
+from tests.shared.checkout import hash_tree, make_checkout, output, stages_to_run
+from tests.shared.shop_world import write_shop
+
+for package, least in (("setuptools", "77"), ("build", None)):
+    pytest.importorskip(package, least, reason=f"needs {package} of the extra `release`")
+pytestmark = pytest.mark.slow
+
+MADE = ("data", "metrics", "plots", "reports")
+CODE = ("import annotations\n", "import annotations\n\nCHANGED = True\n")
+
+
+def run(folder: Path, *command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, without what this test run can import."""
+    variables = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
+    path = os.pathsep.join([str(Path(command[0]).parent), os.environ["PATH"]])
+    variables |= {"DVC_NO_ANALYTICS": "1", "PATH": path}
+    done = subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800
+    )
+    assert not (check and done.returncode), output(done)
+    return done
+
+
+class Installed:
+    """An environment with the wheel, and the packages of this one."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        run(folder, sys.executable, "-m", "venv", "--without-pip", str(folder / "environment"))
+        self.python = str(folder / "environment/bin/python")
+        self.package = self._find_packages() / "answerkey"
+        packages = [path for path in sys.path if path.endswith("site-packages")]
+        (self.package.parent / "others.pth").write_text("\n".join(packages), encoding="utf-8")
+        install = ("install", "--quiet", "--no-index", "--no-deps", "--ignore-installed")
+        run(folder, sys.executable, "-m", "pip", "--python", self.python, *install, str(wheel))
+
+    def _find_packages(self) -> Path:
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        return Path(run(Path(), self.python, "-c", code).stdout.strip())
+
+    def answerkey(self, folder: Path, *arguments: str, check: bool = True) -> str:
+        return output(run(folder, self.python, "-m", "answerkey", *arguments, check=check))
+
+    def dvc(self, folder: Path, *arguments: str) -> str:
+        return output(run(folder, self.python, "-m", "dvc", *arguments))
+
+    def change(self, name: str, before: str, after: str) -> None:
+        text = (self.package / name).read_text(encoding="utf-8")
+        assert before in text
+        (self.package / name).write_text(text.replace(before, after, 1), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("installed")
+    checkout = make_checkout(folder / "checkout")
+    run(checkout, sys.executable, "-m", "build", "--no-isolation", "--wheel")
+    (wheel,) = (checkout / "dist").glob("*.whl")
+    installed = Installed(folder, wheel)
+    shutil.rmtree(checkout)
+    return installed
+
+
+@pytest.fixture(scope="module")
+def demo(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of the sample that has run."""
+    folder = tmp_path_factory.mktemp("own")
+    installed.answerkey(folder, "init", "--sample", "demo")
+    installed.dvc(folder / "demo", "repro")
+    return folder / "demo"
+
+
+def test_project_makes_the_bytes_of_a_clone(
+    demo: Path, installed: Installed, finished: Path
+) -> None:
+    ours, theirs = hash_tree(demo, *MADE), hash_tree(finished, *MADE)
+    assert ours["data/questions/questions_train.json"]
+    notes = {f"{folder}/README.md" for folder in FOLDERS}
+    assert {path: ours[path] for path in ours if path not in notes} == {
+        path: theirs[path] for path in theirs if path in ours and path not in notes
+    }
+    rest = theirs.keys() - ours.keys()
+    names = ["flag_precision.json", "corrections/spider.yaml", "verdicts/spider.jsonl"]
+    names += ["bird/README.md", "local/README.md"]
+    assert rest == {f"data/{name}" for name in names}  # of the package, and of other corpora
+    assert "up to date" in installed.dvc(demo, "status")
+    assert "no errors" in installed.answerkey(demo, "validate")
+    run(demo, installed.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+
+
+def test_changed_docstring_reruns_nothing(demo: Path, installed: Installed) -> None:
+    installed.change("sqlite/guard.py", '"""', '"""Changed. ')
+    assert "stale: no stage" in installed.answerkey(demo, "upgrade")
+    assert "no errors" in installed.answerkey(demo, "validate")
+    assert "up to date" in installed.dvc(demo, "status")
+
+
+def test_changed_probe_reruns_the_audit_and_executes_nothing(
+    demo: Path, installed: Installed
+) -> None:
+    installed.change("probes/answers.py", *CODE)
+    refused = installed.answerkey(demo, "validate", check=False)
+    assert re.fullmatch(r"answerkey validate: .+ for audit_gold_answers: run .+\n", refused)
+    stage = run(demo, installed.python, "-m", "stages.audit_gold_answers", check=False)
+    assert stage.returncode == 1
+    assert "run `answerkey upgrade`" in stage.stderr
+    told = installed.answerkey(demo, "upgrade")
+    assert "stale: audit_gold_answers (answerkey/probes)" in told
+    said = installed.dvc(demo, "repro")
+    ran = stages_to_run(said)
+    assert ran[0] == "audit_gold_answers"
+    assert "compute_gold_answers" not in ran
+    assert "queries audited" in said
+    assert "up to date" in installed.dvc(demo, "status")
+    run(demo, installed.python, "-m", "stages.compute_gold_answers")
+    again = run(demo, installed.python, "-m", "stages.compute_gold_answers").stderr
+    assert " 0 queries executed" in again
+
+
+def test_two_lines_make_a_dataset_of_a_database_and_questions(
+    installed: Installed, tmp_path: Path
+) -> None:
+    write_shop(tmp_path)
+    files = ("--database", "shop.db", "--questions", "questions.json")
+    told = installed.answerkey(tmp_path, "init", "our shop", *files)
+    assert told.splitlines()[-3:] == ["Next:", "  cd our shop", "  dvc repro"]
+    project = tmp_path / "our shop"
+    installed.dvc(project, "repro")
+    assert "no errors" in installed.answerkey(project, "validate")
+    assert "up to date" in installed.dvc(project, "status")
+    assert "nothing to do" in installed.answerkey(project, "upgrade")
+
+
+def test_wheel_without_a_project_says_how_to_make_one(installed: Installed, tmp_path: Path) -> None:
+    said = installed.answerkey(tmp_path, "explain", check=False)
+    assert "`answerkey init DIR` makes one" in said
