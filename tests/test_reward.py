@@ -129,7 +129,10 @@ def test_import_loads_the_standard_library_and_few_modules_alone():
     }
     assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
     others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
-    base = {f"answerkey.base.{name}" for name in ("cores", "errors", "kinds", "reasons", "secrets")}
+    base = {
+        f"answerkey.base.{name}"
+        for name in ("cores", "errors", "kinds", "paths", "reasons", "secrets")
+    }
     assert others == {"answerkey", "answerkey.base", "answerkey.reward"} | base
 
 
