@@ -189,8 +189,12 @@ def test_sign_counts_where_it_is_the_strongest(tmp_path: Path) -> None:
         assert table["unsigned"] == {"easy": {"questions": 4, "wrong": 0}}
         assert table["flags"]["tie_at_limit"] == {"questions": 8, "wrong": 4}
         assert table["signs"] == [
-            {"code": code, "kind": None, "answers": None, "questions": questions, "wrong": wrong}
-            for code, questions, wrong in (("cross_join", 8, 8), ("tie_at_limit", 4, 0))
+            {"code": code, "kind": kind, "answers": None, "questions": questions, "wrong": wrong}
+            for code, kind, questions, wrong in (
+                ("bare_column", "sum", 4, 4),  # nowhere the strongest
+                ("cross_join", None, 8, 8),
+                ("tie_at_limit", None, 4, 0),
+            )
         ]
 
 
