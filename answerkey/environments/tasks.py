@@ -44,6 +44,7 @@ _OF_REWARD = (
     "base/cores.py",
     "base/errors.py",
     "base/kinds.py",
+    "base/paths.py",
     "base/reasons.py",
     "base/secrets.py",
     "reward.py",

@@ -87,7 +87,7 @@ NO_SIGNS = frozenset(
     }
 )
 # Judged questions that count for the wider case: of a kind, a repair or a flag. With two, a sign
-# that was right in four of four has a risk below 0.7, and with five of five a higher one;
+# that was right in three of three has a risk below 0.65, and in four of four a higher one;
 _OF_CASE = 2
 _OF_CORPUS = 30  # of a sign in one corpus;
 _OF_HARDNESS = 100  # of a hardness in one corpus

@@ -18,6 +18,6 @@ class CompareQuestions:
     """
 
     min_similarity: Ratio = 0.9
-    min_answer_risk: Ratio = 0.7
+    min_answer_risk: Ratio = 0.65
     min_mutation_score: Ratio = 0.5
     flag_precision: Text = "data/flag_precision.json"

@@ -82,14 +82,14 @@ def test_flag_that_was_seen_once_stays_near_the_base():
     assert 0.1 < estimate(DATE).risk < 0.5
 
 
-@pytest.mark.parametrize(("questions", "decides"), [(3, False), (4, False), (5, True)])
-def test_sign_that_is_always_right_decides_from_five_questions_on(questions, decides):
+@pytest.mark.parametrize(("questions", "decides"), [(2, False), (3, False), (4, True)])
+def test_sign_that_is_always_right_decides_from_four_questions_on(questions, decides):
     """Each question counts once, though it is one of the flag, of its kind and of its repair."""
     sign = Sign("projection_mismatch", "count", "other")
     counts = make_counts()
     counts.signs |= dict.fromkeys(sign.list_cases(), Count(questions, questions))
     found = RiskTable({"spider": counts}).estimate("mine", None, [sign])
-    assert (found.risk > 0.7) is decides
+    assert (found.risk > 0.65) is decides
 
 
 @pytest.mark.parametrize("code", ["boolean_answer", "never_seen"])

@@ -180,7 +180,7 @@ def test_risk_and_verdicts_reach_the_product(
     assert read_risks(risky, "audit") == {"0": (0.0, ["cross_join", "judged_right"])}
     assert read_risks(risky, "excluded") == {"1": (0.802, ["cross_join", "answer_risk"])}
     said = capsys.readouterr().err
-    assert "compare_questions: 1 question with an answer risk of 0.7 or more\n" in said
+    assert "compare_questions: 1 question with an answer risk of 0.65 or more\n" in said
     assert "compare_questions: 1 verdict, 0 verdicts of other databases\n" in said
     write_verdict(risky, "wrong")
     risky.run_from("compare_questions")
