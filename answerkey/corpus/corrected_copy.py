@@ -26,6 +26,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count, start_log
 from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import cut_in_shards, hash_question, replace_folder, write_jsonl
+from answerkey.base.shipped import find_file
 from answerkey.corpus.corpora import LAYOUTS, DirectoryDatabases, Layout
 from answerkey.corpus.databases import build_in_process
 from answerkey.corpus.import_corrections import fold_sql
@@ -158,7 +159,10 @@ def _choose_layouts(layout: str | None) -> dict[str, Layout]:
 
 
 def _find_list(corrections: str | Path) -> Path:
-    path = CORRECTIONS / f"{corrections}.yaml" if isinstance(corrections, str) else corrections
+    if isinstance(corrections, str):
+        path = find_file(CORRECTIONS / f"{corrections}.yaml")
+    else:
+        path = corrections
     if not path.is_file():
         raise InputError(
             f"No {path}: expected a list of corrections: its name in {CORRECTIONS} of the project"
@@ -171,7 +175,7 @@ def _find_list(corrections: str | Path) -> Path:
 
 
 class _Tree(NamedTuple):
-    """What is in a folder, by paths from there. databases: the folders that hold some."""
+    """The content of a folder, as paths relative to it. databases: the folders with databases."""
 
     folders: list[str]
     files: list[str]

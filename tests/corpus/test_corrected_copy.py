@@ -793,3 +793,9 @@ def test_run_that_ends_early_leaves_nothing_half_done(release, tmp_path) -> None
     assert start(tmp_path, most_bytes=4_000_000).returncode == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out", "spider"]
     assert (tmp_path / "out" / LIST).is_file()
+
+
+def test_list_of_the_package_is_found_where_no_project_is(release, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    correct_folder(release, tmp_path / "out", corrections="spider")
+    assert (tmp_path / "out/corrections.jsonl").read_bytes() == b""
