@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from gold_flags import match_repairs
+from gold_flags import BINS, match_repairs
 
 from answerkey.base.records import read_jsonl
 from answerkey.flags import FLAGS
@@ -25,7 +25,6 @@ from answerkey.risk.verdicts import AMBIGUOUS, OTHER, SAME, WRONG, Key, Verdict
 HALVES = ("seen", "unseen")
 PAIRED = "two together"
 FOLDER = Path(__file__).parent
-BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.1)
 # The flags of that code which doubt that gold says what its question asks. The code of today has
 # only those of them that held.
 DOUBTS = frozenset(

@@ -9,6 +9,7 @@ from sqlglot import exp
 from answerkey.alternatives.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import read_text
 from answerkey.sql.scopes import Scopes
+from answerkey.sqlite.column_texts import write_holds
 from answerkey.sqlite.schema import quote_name
 
 _INCLUDES = re.compile(
@@ -79,9 +80,8 @@ def _is_held(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows) -> 
     column = scopes.find_direct(node.this)
     if column is None:
         return False
-    name, literal = quote_name(column.column.name), exp.Literal.string(text).sql("sqlite")
-    table = quote_name(column.table.name)
-    sql = f"SELECT 1 FROM {table} WHERE {name} = {literal} LIMIT 1"
+    literal = exp.Literal.string(text).sql("sqlite")
+    sql = write_holds(column.table.name, column.column.name, literal)
     return bool(find_rows(sql, max_steps=_MAX_STEPS))
 
 

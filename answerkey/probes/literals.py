@@ -27,6 +27,7 @@ from answerkey.probes.query import Query, read_query, with_repair
 from answerkey.sql.conditions import PATTERNS, RANGES, Comparison, is_literal, read_text
 from answerkey.sql.query_tree import copy_nodes, copy_with, make_limit, show_sql, to_sql
 from answerkey.sql.scopes import DirectColumn
+from answerkey.sqlite.column_texts import write_holds
 from answerkey.sqlite.schema import Column, Table, quote_name
 
 _EQUALITIES = frozenset({"=", "!=", "IS", "IS NOT"})
@@ -155,7 +156,7 @@ def _describe(
     be asked."""
     name, source = quote_name(column.name), quote_name(table.name)
     text = to_sql(exp.Literal.string(literal.text))
-    if query.ask(f"SELECT 1 FROM {source} WHERE {name} = {text} LIMIT 1") != []:
+    if query.ask(write_holds(table.name, column.name, text)) != []:
         return
     if not query.ask(f"SELECT 1 FROM {source} WHERE {name} IS NOT NULL LIMIT 1"):
         return
@@ -370,8 +371,7 @@ def _is_held(inspection: Inspection, literal: ComparedLiteral, value: exp.Expr) 
     if base is None:
         return False
     table, column = base
-    where = f"{quote_name(column.name)} = {to_sql(value)}"
-    return bool(query.ask(f"SELECT 1 FROM {quote_name(table.name)} WHERE {where} LIMIT 1"))
+    return bool(query.ask(write_holds(table.name, column.name, to_sql(value))))
 
 
 def _may_bound(left: exp.Expr, question: Question) -> bool:

@@ -1,4 +1,4 @@
-"""The query for the texts of a column, written once for whoever looks a word up in a database."""
+"""Queries for what a column holds, written once for whoever looks a word up in a database."""
 
 from __future__ import annotations
 
@@ -31,3 +31,12 @@ def write_has_texts(table: str, column: str) -> str:
     'SELECT EXISTS (SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' LIMIT 1)'
     """
     return f"SELECT EXISTS ({write_texts(table, column, most=1)})"
+
+
+def write_holds(table: str, column: str, value: str) -> str:
+    """Return the query that has a row if a row of the table has this value, a literal of SQL.
+
+    >>> write_holds("ship", "name", "'Sun'")
+    'SELECT 1 FROM "ship" WHERE "name" = \\'Sun\\' LIMIT 1'
+    """
+    return f"SELECT 1 FROM {quote_name(table)} WHERE {quote_name(column)} = {value} LIMIT 1"
