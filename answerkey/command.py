@@ -40,17 +40,17 @@ from answerkey.verbs.options import DATASET, ReadPath
 
 
 class Verb(Protocol):
-    """What a module of a verb has."""
+    """The parts of a module in `answerkey.verbs`."""
 
     __name__: str
 
     @property
     def ABOUT(self) -> str:
-        """What it does, for `--help`."""
+        """One line for `--help`: what the verb does."""
 
     @property
     def EXAMPLE(self) -> str:
-        """What one may write behind its name."""
+        """Arguments of the example in `--help`."""
 
     def add_options(self, parser: argparse.ArgumentParser, read_path: ReadPath, /) -> None:
         """Add what it takes. read_path: makes a path of what is written."""

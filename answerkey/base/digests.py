@@ -22,7 +22,7 @@ from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.records import hash_file, hash_value
 from answerkey.base.yaml_files import load_yaml
 
-# What the package has of what a stage depends on, by its dep in the repository's dvc.yaml.
+# The file or folder of the package for each dep of the repository's dvc.yaml that a project lacks.
 _SHIPPED_PARTS = {
     "data/corrections": "data/corrections/spider.yaml",
     "data/verdicts": "data/verdicts/spider.jsonl",
@@ -91,7 +91,7 @@ def _hash_content(path: Path) -> str:
 
 
 def read_code() -> Mapping[str, Any] | None:
-    """What code.yaml of the project says; None: it has none, as a clone.
+    """Return the content of the project's code.yaml; None in a clone, which has no such file.
 
     Raises:
         InputError: it is not what `answerkey upgrade` writes.
