@@ -157,3 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 words = f"{here}, and each folder above, has no params.yaml and no {DATASET}"
                 error.add_note(f"There is no project: {words}; `answerkey init DIR` makes one")
             raise
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -413,3 +413,10 @@ def _list_named(summary: Record) -> list[tuple[str, Record]]:
     if "systems" in summary:
         return [(system["name"], system) for system in summary["systems"]]
     return [(Path(summary["run"]["predictions"][0]).name, summary)]
+
+
+if __name__ == "__main__":
+    import runpy
+
+    sys.argv.insert(1, "evaluate")
+    runpy.run_module("answerkey", run_name="__main__", alter_sys=True)
