@@ -25,7 +25,7 @@ from answerkey.base.records import (
 )
 
 if TYPE_CHECKING:
-    from answerkey.alternatives.repairs import Repair
+    from answerkey.doubts.repairs import Repair
     from answerkey.scoring.worker import SuiteDatabase
     from answerkey.sections.score_rollouts import Reward
     from answerkey.sqlite.answers import OtherAnswer
@@ -160,7 +160,7 @@ class Question(NamedTuple):
     answer_risk, sql_risk: the probability that its gold answer, or its gold SQL, is not what it
         asks (answerkey.risk.risks).
     repairs: other queries, and what they answer, the likeliest first
-        (answerkey.alternatives.repairs).
+        (answerkey.doubts.repairs).
     tables_involved ... template: None if its SQL was not parsed.
     max_steps, rule: the budget of a prediction, and the rule of comparison.
     test_suite: the databases of its test suite.

@@ -19,7 +19,7 @@ from gold_flags import BINS, match_repairs
 
 from answerkey.base.records import read_jsonl
 from answerkey.flags import FLAGS
-from answerkey.risk.risks import NO_SIGNS
+from answerkey.risk.risks import SIGNS
 from answerkey.risk.verdicts import AMBIGUOUS, OTHER, SAME, WRONG, Key, Verdict
 
 HALVES = ("seen", "unseen")
@@ -175,7 +175,7 @@ def tell_today(name: str) -> str:
         return TODAY[name]
     if flag in DOUBTS and flag not in FLAGS:
         return "gone"
-    return "decides nothing" if flag in NO_SIGNS else "stays"
+    return "decides nothing" if flag in FLAGS.keys() - SIGNS else "stays"
 
 
 def count_bins(cases: Sequence[Case], target: str) -> list[dict[str, Any]]:

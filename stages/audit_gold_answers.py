@@ -26,7 +26,7 @@ from answerkey.base.records import (
     read_shards,
 )
 from answerkey.base.stage import run_stage
-from answerkey.probes.audit import (
+from answerkey.doubts.audit import (
     AuditReport,
     Context,
     Query,

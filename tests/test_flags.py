@@ -11,7 +11,7 @@ import pytest
 
 from answerkey.base.reasons import Policy, Reason
 from answerkey.flags import FAMILIES, FLAGS, Flag
-from answerkey.risk.risks import NO_SIGNS
+from answerkey.risk.risks import SIGNS
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
 
@@ -53,7 +53,7 @@ def test_mistyped_policy_of_the_catalogue_ends_the_import(tmp_path: Path) -> Non
 
 
 def test_flags_that_are_no_sign_of_wrong_gold_are_flags() -> None:
-    assert set(FLAGS) > NO_SIGNS
+    assert set(FLAGS) > SIGNS
 
 
 def test_code_is_a_reason_or_a_flag_and_never_both() -> None:

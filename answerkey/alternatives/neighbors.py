@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from answerkey.alternatives.trees import (
+from answerkey.rewrites.trees import (
     Change,
     Steps,
     changed,
@@ -18,6 +18,7 @@ from answerkey.alternatives.trees import (
     is_within,
     list_others,
     replaced,
+    reverse,
     without,
     write_changes,
 )
@@ -425,13 +426,6 @@ def _mutate_order(scopes: Scopes) -> Steps:
             yield "order_dropped"
         with replaced(order, exp.Order(expressions=[reverse(term) for term in order.expressions])):
             yield "order_reversed"
-
-
-def reverse(term: exp.Ordered) -> exp.Ordered:
-    """A term of ORDER BY in the other direction: NULL comes first in SQLite, and last where the
-    order is descending."""
-    is_descending = not term.args.get("desc")
-    return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=not is_descending)
 
 
 FAMILIES = (

@@ -7,37 +7,79 @@ weakens what a question says: > and >= are never readings of each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
 from sqlglot import exp
 
-from answerkey.alternatives.amounts import read_single_values
-from answerkey.alternatives.codes import read_codes, read_named_values
-from answerkey.alternatives.groups import read_groupings, read_zero_counts
-from answerkey.alternatives.kept import read_measured, read_uncut
-from answerkey.alternatives.rows import read_duplicates, read_nulls, read_set_members
-from answerkey.alternatives.stated import read_stated_counts, read_stated_order
-from answerkey.alternatives.superlatives import read_superlatives
-from answerkey.alternatives.texts import read_texts
-from answerkey.alternatives.trees import Change, FindRows, write_changes
-from answerkey.alternatives.unnamed import read_unnamed
+from answerkey.rewrites.amounts import read_single_values
+from answerkey.rewrites.codes import read_codes, read_named_values
+from answerkey.rewrites.groups import read_groupings, read_zero_counts
+from answerkey.rewrites.kept import read_measured, read_uncut
+from answerkey.rewrites.rows import read_duplicates, read_nulls, read_set_members
+from answerkey.rewrites.stated import read_stated_counts, read_stated_order
+from answerkey.rewrites.superlatives import read_superlatives
+from answerkey.rewrites.texts import read_texts
+from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes
+from answerkey.rewrites.unnamed import read_unnamed
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 
 MAX_READINGS_PER_RULE = 8  # each is executed on the real database, and on each variant
 
-_RULES = (
-    read_duplicates,
-    read_groupings,
-    read_nulls,
-    read_set_members,
-    read_single_values,
-    read_stated_counts,
-    read_stated_order,
-    read_superlatives,
-    read_uncut,
-    read_zero_counts,
+
+class Reading(NamedTuple):
+    """A reading by its name, and the rewrite that writes it.
+
+    repairs: whether it repairs gold where it answers otherwise. A reading that is seldom meant
+        there says only which variants count for a question, and repairs what a doubt names it for.
+    """
+
+    name: str
+    rewrite: Callable[..., Steps]
+    repairs: bool = True
+
+
+# A rewrite may write several readings.
+READINGS = (
+    Reading("distinct_rows", read_duplicates),
+    Reading("without_distinct", read_duplicates, repairs=False),
+    Reading("distinct_values", read_duplicates),
+    Reading("each_thing_once", read_duplicates),
+    Reading("grouped_by_key", read_groupings),
+    Reading("grouped_by_name", read_groupings),
+    Reading("without_null", read_nulls),
+    Reading("counted_rows", read_nulls),
+    Reading("counted_names", read_nulls, repairs=False),
+    Reading("members_by_key", read_set_members),
+    Reading("one_value", read_single_values),
+    Reading("summed_value", read_single_values, repairs=False),
+    Reading("average", read_single_values, repairs=False),
+    Reading("stated_count", read_stated_counts),
+    Reading("stated_order", read_stated_order),
+    Reading("all_ties", read_superlatives),
+    Reading("one_row", read_superlatives),
+    Reading("extreme_of_all", read_superlatives),
+    Reading("uncut", read_uncut),
+    Reading("with_zero_counts", read_zero_counts, repairs=False),
+    Reading("without_zero_counts", read_zero_counts),
 )
-# Those that ask the real rows.
-_RULES_OF_ROWS = (read_codes, read_measured, read_named_values, read_texts, read_unnamed)
+# These rewrites ask the real rows, too.
+READINGS_OF_ROWS = (
+    Reading("stated_code", read_codes),
+    Reading("stated_name", read_codes, repairs=False),
+    Reading("measured_rows", read_measured),
+    Reading("named_value", read_named_values, repairs=False),
+    Reading("contained_text", read_texts),
+    Reading("any_case", read_texts),
+    Reading("question_spelling", read_texts),
+    Reading("absent_spelling", read_texts, repairs=False),
+    Reading("stored_spelling", read_texts),
+    Reading("unnamed_condition", read_unnamed, repairs=False),
+    Reading("unnamed_join", read_unnamed, repairs=False),
+    Reading("unneeded_join", read_unnamed),
+)
+READINGS_BY_NAME = {reading.name: reading for reading in (*READINGS, *READINGS_OF_ROWS)}
 
 
 def list_readings(
@@ -51,6 +93,13 @@ def list_readings(
     The tree is changed on the way and ends as it was.
     """
     scopes = Scopes(tree, schema)
-    steps = [rule(scopes, question_text) for rule in _RULES]
-    steps += [rule(scopes, question_text, find_rows) for rule in _RULES_OF_ROWS]
+    steps = [rewrite(scopes, question_text) for rewrite in _list_rewrites(READINGS)]
+    steps += [
+        rewrite(scopes, question_text, find_rows) for rewrite in _list_rewrites(READINGS_OF_ROWS)
+    ]
     return sorted(write_changes(scopes, steps, most=MAX_READINGS_PER_RULE))
+
+
+def _list_rewrites(readings: Iterable[Reading]) -> list[Callable[..., Steps]]:
+    """Return the rewrites of some readings, each once."""
+    return list(dict.fromkeys(reading.rewrite for reading in readings))

@@ -47,7 +47,7 @@ from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql
 from answerkey.sqlite.answers import are_same_rows, has_choice, read_order
-from answerkey.sqlite.executions import are_same, is_void
+from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
@@ -108,7 +108,7 @@ def _is_same(
     order_matters, accepted_rows, abs_tol = False, None, 0.0
     with contextlib.suppress(SqlglotError, RecursionError, TooComplexError):
         tree = parse_sql(gold_sql)
-        inspection = Inspection(gold_sql, tree, schema, gold_rows, database, copy)
+        inspection = Inspection(gold_sql, tree, schema, gold_rows, Executions(database), copy)
         abs_tol = find_abs_tol(inspection)
         inspection.bounds = replace(inspection.bounds, abs_tol=abs_tol)
         order_matters, accepted_rows = find_row_order(inspection)

@@ -54,6 +54,7 @@ from answerkey.scoring.comparison import DifferenceKind, find_difference
 from answerkey.scoring.rules import Rule
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import fold_name, read_schema
@@ -408,7 +409,13 @@ class Comparer(ExitStack):
         try:
             tree = parse_sql(sql)
             inspection = Inspection(
-                sql, tree, self._schema, rows, self._database, self._copy, AnswerBounds()
+                sql,
+                tree,
+                self._schema,
+                rows,
+                Executions(self._database),
+                self._copy,
+                AnswerBounds(),
             )
             order_matters, accepted_rows = find_row_order(inspection)
             return order_matters and accepted_rows is None, find_abs_tol(inspection)

@@ -21,6 +21,7 @@ from sqlglot import exp
 from answerkey.sql.query_tree import BINARY, list_collations
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import REL_TOL, Order, answers_match, shape_answer
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
@@ -150,9 +151,10 @@ class AnswerBounds:
 class Inspection:
     """A gold query that was executed.
 
-    sql, tree: its text, and what was parsed of it. Probes share the tree: copy it to change it.
+    sql, tree: its text, and what was parsed of it. Doubts share the tree: copy it to change it.
     rows: what it returned.
-    database: where probes ask for evidence, within the same bounds.
+    real: its database, where doubts ask for evidence within the same bounds. It remembers what
+        was asked.
     copy: the same rows in the reverse order; None: nobody asks for them.
     bounds: from where on an answer is remarkable.
     scopes: what the names in the tree stand for.
@@ -162,7 +164,7 @@ class Inspection:
     tree: exp.Expr
     schema: Schema
     rows: list[Row]
-    database: GuardedDatabase
+    real: Executions
     copy: ReorderedCopy | None = None
     bounds: AnswerBounds = AnswerBounds()
     scopes: Scopes = field(init=False)
@@ -170,6 +172,10 @@ class Inspection:
 
     def __post_init__(self) -> None:
         self.scopes = Scopes(self.tree, self.schema)
+
+    @property
+    def database(self) -> GuardedDatabase:
+        return self.real.database
 
     def matches(self, rows: Sequence[Any], others: Sequence[Any], *, ordered: Order) -> bool:
         """Whether two lists of rows are the same answer, within the tolerance."""

@@ -20,6 +20,7 @@ from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, find_operand, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import QueryError, Row, Value
 
 
@@ -230,7 +231,7 @@ def _is_same_on_copy(inspection: Inspection, segments: list[TiedRows]) -> bool:
     if on_copy is None:
         return True
     database, rows = on_copy
-    others = _read_segments(replace(inspection, database=database, rows=rows))
+    others = _read_segments(replace(inspection, real=Executions(database), rows=rows))
     return (
         others is not None
         and len(others) == len(segments)

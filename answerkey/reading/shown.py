@@ -30,7 +30,7 @@ from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, Table, fold_name
 
 if TYPE_CHECKING:
-    from answerkey.alternatives.repairs import Repair
+    from answerkey.doubts.repairs import Repair
 
 TEMPLATE = Path(__file__).with_name("prompt.j2")
 RULES = Path(__file__).with_name("rules.md")

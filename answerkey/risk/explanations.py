@@ -16,8 +16,8 @@ from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
 from answerkey.sqlite.answers import answer_rows
 
 if TYPE_CHECKING:
-    from answerkey.alternatives.repairs import Repair
     from answerkey.alternatives.shown import Difference
+    from answerkey.doubts.repairs import Repair
     from answerkey.risk.repairs import RepairedQuestion
 
 _ANSWER_ROWS, _ROW_CHARACTERS = 6, 500  # of gold's answer in a terminal

@@ -11,7 +11,7 @@ from answerkey.base.records import read_jsonl
 from answerkey.dataset import Question
 
 if TYPE_CHECKING:
-    from answerkey.alternatives.repairs import Repair
+    from answerkey.doubts.repairs import Repair
 
 _OF_EVIDENCE = ("kind", "repair", "answers")  # what tells which doubt a repair belongs to
 

@@ -36,6 +36,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
+from answerkey.doubts.catalogue import DOUBTS
 from answerkey.risk.verdicts import (
     OTHER,
     RIGHT,
@@ -51,40 +52,14 @@ from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.executions import is_void
 
 if TYPE_CHECKING:
-    from answerkey.alternatives.repairs import Repair
+    from answerkey.doubts.repairs import Repair
 
 AGREEMENT = "models_agree_otherwise"
 READING = "reading"  # the code of a sign that is no flag: another reading, which answers otherwise
-# Flags that are no sign of wrong gold: what is said of gold itself, what a question shares with
-# others, what models make of it, and what its suite shows (how much an answer proves, and that a
-# text may be read in two ways, is no fault of the query); and, at the end, doubts of which too few
-# were seen on databases that their rule was not made with.
-NO_SIGNS = frozenset(
-    {
-        "answer_risk",
-        "judged_wrong",
-        "judged_right",
-        "judged_wrong_sql",
-        "judged_ambiguous",
-        "corrected",
-        "unconfirmed",
-        "duplicate_question",
-        "near_duplicate_question",
-        "paraphrase_of",
-        "question_in_both_splits",
-        "template_in_both_splits",
-        "schema_in_both_splits",
-        "overlap",
-        "seen_in_train",
-        "always_solved",
-        "never_solved",
-        "latent_ambiguity",
-        "weak_answer",
-        "dialect_differs",
-        "date_text_order",
-        "latent_text_order",
-        "text_arithmetic",
-    }
+# The signs of wrong gold: doubts, flags about the set as a whole, and what models make of it.
+SIGNS = frozenset(
+    {doubt.name for doubt in DOUBTS if doubt.is_sign}
+    | {"conflicting_gold", AGREEMENT, "not_reproducible"}
 )
 # Judged questions that count for the wider case: of a kind, a repair or a flag. With two, a sign
 # that was right in three of three has a risk below 0.65, and in four of four a higher one;
@@ -177,7 +152,7 @@ def list_signs(
     signs = [
         Sign(code, evidence.get("kind"), evidence.get("answers"))
         for code, evidence in evidences
-        if code not in NO_SIGNS
+        if code in SIGNS
     ]
     named = {(evidence or {}).get("repair") for _, evidence in evidences}
     signs += [

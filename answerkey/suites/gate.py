@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from answerkey.alternatives.trees import Change
 from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
+from answerkey.rewrites.trees import Change
 from answerkey.sql.query_tree import unwrap
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
@@ -45,9 +45,7 @@ def find_stable_order(query: Query, storages: list[Executions], schema: Schema) 
     if (rows and has_limit) or (order and len(rows) > 1):
         try:
             bounds = AnswerBounds(abs_tol=query.abs_tol)
-            inspection = Inspection(
-                query.sql, query.tree, schema, rows, first.database, bounds=bounds
-            )
+            inspection = Inspection(query.sql, query.tree, schema, rows, first, bounds=bounds)
             if has_limit and list_cuts(inspection):
                 return NoSuite.TIES
             order = order and read_row_order(inspection)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from answerkey.alternatives.trees import Change
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.sqlite.schema import Schema, quote_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from answerkey.alternatives.shown import Difference, show_difference
-from answerkey.alternatives.trees import Change
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.guard import Row, Value
 

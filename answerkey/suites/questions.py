@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.trees import Change, write_changes
-from answerkey.alternatives.weak import list_fitted, list_weak
+from answerkey.rewrites.codes import mutate_codes
+from answerkey.rewrites.trees import Change, write_changes
+from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order, has_choice, read_order

@@ -33,6 +33,7 @@ from answerkey.sqlite.answers import (
     read_order,
     shape_answer,
 )
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.files import find_inside, open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 from answerkey.sqlite.schema import read_schema
@@ -192,7 +193,9 @@ def derive_facts(
             try:
                 rows = database.execute(gold_sql)
                 tree = parse_sql(gold_sql)
-                order = read_row_order(Inspection(gold_sql, tree, schema, rows, database))
+                order = read_row_order(
+                    Inspection(gold_sql, tree, schema, rows, Executions(database))
+                )
                 tables = list_tables(tree.find_all(*TABLE_NODES), schema)
                 return GoldFacts(shape_answer(rows), order, tables, classify_hardness(tree))
             except (QueryError, SqlglotError, RecursionError, ValueError) as error:

@@ -9,13 +9,13 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.alternatives.readings import list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
-from answerkey.alternatives.trees import Change, write_changes
-from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.flags import FLAGS
+from answerkey.rewrites.codes import mutate_codes
+from answerkey.rewrites.trees import Change, write_changes
+from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
@@ -30,10 +30,11 @@ def database() -> Iterator[sqlite3.Connection]:
 
 
 def list_named() -> set[str]:
-    """The names that the functions of the room yield, or give to a change."""
+    """The names that the functions of the rooms yield, or give to a change."""
     nodes = [
         node
-        for path in (ROOT / "answerkey/alternatives").glob("*.py")
+        for room in ("alternatives", "rewrites")
+        for path in (ROOT / "answerkey" / room).glob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     ]
     names: list[ast.expr | None] = [node.value for node in nodes if isinstance(node, ast.Yield)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.code import hash_code, hash_function
+from answerkey.doubts.audit import audit_task
 from answerkey.gold.execution import execute_task
 from answerkey.gold.parsing import parse_task
-from answerkey.probes.audit import audit_task
 from answerkey.suites.database_suites import make_task_suites
 from tests.shared.paths import ROOT
 
@@ -31,7 +31,7 @@ CHANGES = {
     "what a stage logs": ("stages/compute_gold_answers.py", " executed: ", " ran: ", set()),
     "a reason": ("answerkey/base/reasons.py", '"blob"', '"binary"', set(MAKERS)),
     "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
-    "a probe": ("answerkey/probes/answers.py", "many_rows", "rows", {"audit"}),
+    "a probe": ("answerkey/doubts/answers.py", "many_rows", "rows", {"audit"}),
     "a word of English": ("answerkey/english/measures.py", "|never", "", {"audit"}),
     "a neighbor": ("answerkey/alternatives/neighbors.py", "join_type", "outer", {"suites"}),
     "the canonical form": ("answerkey/sql/canonical.py", "exp.GT", "exp.LT", {"parses"}),

@@ -20,6 +20,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.reward import score
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import shape_answer
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import read_schema
 
@@ -38,6 +39,7 @@ class Book:
             connection.executemany("INSERT INTO entry (a, b, part) VALUES (?, ?, ?)", rows)
             self.schema = read_schema(connection)
         self.database = GuardedDatabase(path)
+        self.real = Executions(self.database)
         self._found: dict[str, float] = {}
 
     def __enter__(self) -> Book:
@@ -51,7 +53,7 @@ class Book:
 
     def find(self, sql: str) -> float:
         if sql not in self._found:
-            inspection = Inspection(sql, parse_sql(sql), self.schema, self.ask(sql), self.database)
+            inspection = Inspection(sql, parse_sql(sql), self.schema, self.ask(sql), self.real)
             self._found[sql] = find_abs_tol(inspection)
         return self._found[sql]
 
@@ -280,7 +282,10 @@ def test_query_that_takes_too_much_has_no_tolerance(tmp_path):
         with GuardedDatabase(book.database.path, limits) as bounded:
             rows = bounded.execute(gold_sql)
             tree = parse_sql(gold_sql)
-            assert find_abs_tol(Inspection(gold_sql, tree, book.schema, rows, bounded)) == 0.0
+            assert (
+                find_abs_tol(Inspection(gold_sql, tree, book.schema, rows, Executions(bounded)))
+                == 0.0
+            )
 
 
 def test_tree_of_a_query_is_not_changed(book):
@@ -288,5 +293,5 @@ def test_tree_of_a_query_is_not_changed(book):
         tree = parse_sql(sql)
         before = tree.sql("sqlite")
         rows = book.ask(sql)
-        find_abs_tol(Inspection(sql, tree, book.schema, rows, book.database))
+        find_abs_tol(Inspection(sql, tree, book.schema, rows, book.real))
         assert tree.sql("sqlite") == before

@@ -6,9 +6,9 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.doubts.order import find_row_order_dependent
 from answerkey.order import inspection
 from answerkey.order.inspection import ReorderedCopy
-from answerkey.probes.order import find_row_order_dependent
 from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 

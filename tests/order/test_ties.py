@@ -9,10 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerkey.base.records import Finding
+from answerkey.doubts.order import find_limit_without_order, find_tie_at_limit
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
-from answerkey.probes.order import find_limit_without_order, find_tie_at_limit
 from answerkey.sql.query_tree import parse_sql
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
@@ -165,7 +166,7 @@ def test_tie_is_found_in_more_rows_than_an_answer_may_have(world):
     sql = "SELECT name FROM ship ORDER BY weight DESC LIMIT 1"
     with GuardedDatabase(world.database.path, Limits(max_rows=3)) as limited:
         rows = limited.execute(sql)
-        inspection = Inspection(sql, parse_sql(sql), world.schema, rows, limited)
+        inspection = Inspection(sql, parse_sql(sql), world.schema, rows, Executions(limited))
         (finding,) = find_order_findings(inspection)
     assert finding.code is TIE
 

@@ -23,7 +23,7 @@ DOCUMENT = PAGE.read_text(encoding="utf-8")
 MODULE = re.compile(
     r"`((?:answerkey|stages)/[\w/]+\.py)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
-TEST_OF_PROBE = "tests/probes/test_tables.py"
+TEST_OF_PROBE = "tests/doubts/test_tables.py"
 PLACE = re.compile(r"^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$", re.MULTILINE)
 
 
@@ -60,7 +60,7 @@ def insert_line(folder: Path, path: str, where: str, line: str) -> None:
 
 
 def test_every_file_that_is_named_exists_or_is_a_new_one() -> None:
-    new = {"answerkey/probes/tables.py", "answerkey/exports/alpaca.py", TEST_OF_PROBE}
+    new = {"answerkey/doubts/tables.py", "answerkey/exports/alpaca.py", TEST_OF_PROBE}
     named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.py)`", DOCUMENT))
     assert new < named
     assert [path for path in sorted(named - new) if not (ROOT / path).is_file()] == []

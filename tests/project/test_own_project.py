@@ -119,7 +119,7 @@ def test_changed_probe_reruns_the_audit_and_executes_nothing(
     assert stage.returncode == 1
     assert "run `answerkey upgrade`" in stage.stderr
     told = installed.answerkey(demo, "upgrade")
-    assert "stale: audit_gold_answers (answerkey/probes)" in told
+    assert "stale: audit_gold_answers (answerkey/doubts)" in told
     said = installed.dvc(demo, "repro")
     ran = stages_to_run(said)
     assert ran[0] == "audit_gold_answers"

@@ -293,11 +293,11 @@ AUDIT, SUITES, RANKS = "audit_gold_answers", "generate_test_suites", "classify_d
 # In which file; which stages rerun that need nothing of each other (RANKS are those of questions
 # that no policy excludes); of WORK, what may be done again.
 CHANGES = {
-    "a probe": ("answerkey/probes/answers.py", CODE, [AUDIT], [2]),
+    "a probe": ("answerkey/doubts/answers.py", CODE, [AUDIT], [2]),
     "the sentence of a flag": ("answerkey/flags.py", SENTENCE, [RANKS], []),
     "the default policy of a flag": ("answerkey/flags.py", POLICY, [RANKS], []),
     "a neighbor operator": ("answerkey/alternatives/neighbors.py", CODE, [SUITES], [3]),
-    "a reading": ("answerkey/alternatives/rows.py", CODE, [AUDIT], [2]),
+    "a reading": ("answerkey/rewrites/rows.py", CODE, [AUDIT], [2]),
     "a rule of comparison": ("answerkey/scoring/rules.py", CODE, ["score_rollouts"], []),
     "a template of the page": (
         "answerkey/report/templates/report.html.j2",

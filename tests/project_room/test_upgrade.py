@@ -58,17 +58,17 @@ def test_digest_of_other_code_is_written_and_told(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own = Path("code.yaml").read_text(encoding="utf-8")
-    probes = re.search(r"answerkey/probes: .+", own)[0]
+    probes = re.search(r"answerkey/doubts: .+", own)[0]
     change_code(audit_gold_answers="0" * 16)
     other = Path("code.yaml").read_text(encoding="utf-8")
-    other = other.replace(probes, 'answerkey/probes: "0"').replace('sqlglot: "', 'sqlglot: "1.')
+    other = other.replace(probes, 'answerkey/doubts: "0"').replace('sqlglot: "', 'sqlglot: "1.')
     Path("code.yaml").write_text(other, encoding="utf-8")
     with pytest.raises(SystemExit):
         main(["validate"])
     (line,) = capsys.readouterr().err.splitlines()
     assert "audit_gold_answers: run `answerkey upgrade`" in line
     told = upgrade_project().splitlines()
-    assert "stale: audit_gold_answers (answerkey/probes, sqlglot)" in told
+    assert "stale: audit_gold_answers (answerkey/doubts, sqlglot)" in told
     (after,) = [line for line in told if line.startswith("after these")]
     assert "generate_test_suites, score_rollouts" in after
     assert "compute_gold_answers" not in after

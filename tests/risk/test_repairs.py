@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from answerkey.alternatives.repairs import READINGS_OF_FLAGS
 from answerkey.base.paths import REPAIRS
 from answerkey.base.records import write_jsonl
 from answerkey.command import main
+from answerkey.doubts.catalogue import DOUBTS
 from answerkey.risk.explanations import SENTENCES, explain_question
 from answerkey.risk.repairs import record_repairs, sort_by_risk
 from tests.shared.joined_questions import make_joined
@@ -170,7 +170,7 @@ def test_flags_of_the_list_are_brief() -> None:
 
 
 def test_each_rule_of_a_repair_has_a_sentence() -> None:
-    readings = {name for names in READINGS_OF_FLAGS.values() for name in names}
+    readings = {name for doubt in DOUBTS for name in doubt.readings}
     assert readings <= set(SENTENCES)
 
 

@@ -9,8 +9,9 @@ import pytest
 from answerkey.base.errors import InputError
 from answerkey.base.records import hash_question, write_json
 from answerkey.dataset import Question
+from answerkey.flags import FLAGS
 from answerkey.risk.risks import (
-    NO_SIGNS,
+    SIGNS,
     Assessment,
     Count,
     Counts,
@@ -130,7 +131,8 @@ def test_evidence_names_base_and_signs_by_strength():
 def test_sign_is_a_flag_that_speaks_of_its_query_with_the_kind_of_its_evidence():
     flags = [{"code": "cross_join", "evidence": {}}]
     flags += [
-        {"code": code, "evidence": {"kind": "x"}} for code in ("numeric_text_order", *NO_SIGNS)
+        {"code": code, "evidence": {"kind": "x"}}
+        for code in ("numeric_text_order", *FLAGS.keys() - SIGNS)
     ]
     assert list_signs(flags * 2, []) == [CROSS, Sign("numeric_text_order", "x")]
 

@@ -391,7 +391,7 @@ ANSWERS_CHANGE = (
 )
 COLUMNS_CHANGE = ("answerkey/sql/parsed_query.py", "return sorted(", "return [] and sorted(")
 AUDIT_CHANGE = (
-    "answerkey/probes/answers.py",
+    "answerkey/doubts/answers.py",
     'Finding("boolean_answer", {',
     'Finding("boolean_answer", {"changed": True, ',
 )

@@ -10,6 +10,7 @@ from sqlglot import parse_one
 from answerkey.base.records import Finding
 from answerkey.english.question import Question
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
+from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase, Row
 from answerkey.sqlite.schema import Schema, read_schema
 
@@ -24,6 +25,7 @@ class ProbeWorld:
         self.schema: Schema = read_schema(connection)
         connection.close()
         self.database = GuardedDatabase(path)
+        self.real = Executions(self.database)
         self.copy: ReorderedCopy | None = None
 
     def __enter__(self) -> "ProbeWorld":
@@ -43,7 +45,7 @@ class ProbeWorld:
         rows = self.database.execute(sql)  # a case that SQLite refuses proves nothing
         tree = parse_one(sql, read="sqlite")
         terms = AnswerBounds(**thresholds)
-        return Inspection(sql, tree, self.schema, rows, self.database, self.copy, terms)
+        return Inspection(sql, tree, self.schema, rows, self.real, self.copy, terms)
 
     def find_all(self, probe, sql: str, **thresholds) -> list[Finding]:
         inspection = self.inspect(sql, **thresholds)

@@ -68,7 +68,7 @@ CASES = {
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
     "make_completion": ("from answerkey.exports.prompts import make_completion as read", OF_FENCES),
     "read_number": (
-        "from answerkey.probes.types import looks_like_number as read",
+        "from answerkey.doubts.types import looks_like_number as read",
         OF_NUMBERS,
     ),
     "number_names": (
@@ -83,7 +83,7 @@ CASES = {
     "search": (
         "import dataclasses, pathlib, tempfile\n"
         "from answerkey.order.inspection import ReorderedCopy\n"
-        "from answerkey.probes.joins import find_cross_join\n"
+        "from answerkey.doubts.joins import find_cross_join\n"
         "from tests.shared.probe_world import ProbeWorld\n"
         "world = ProbeWorld(pathlib.Path(tempfile.mkdtemp()), 'CREATE TABLE t (x)')\n"
         "inspection = world.inspect('SELECT 1')\n"

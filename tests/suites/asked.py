@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from answerkey.alternatives.readings import list_readings
-from answerkey.alternatives.repairs import Gold, try_alternatives
+from answerkey.doubts.repairs import Gold, try_alternatives
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.base.records import Shard
 from answerkey.comparison.join import find_in_suite
 from answerkey.reward import score
+from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes

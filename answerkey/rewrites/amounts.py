@@ -1,0 +1,100 @@
+"""Readings of amounts: the value of one row, or the sum or average of several."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from answerkey.rewrites.groups import is_of_thing
+from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
+from answerkey.sql.keys import is_number
+from answerkey.sql.scopes import DirectColumn, Scopes
+
+_TOTAL = re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE)
+# What a question says if it asks for more than the value of one row.
+_WORDS: dict[type[exp.Expr], re.Pattern[str]] = {
+    exp.Sum: _TOTAL,
+    exp.Avg: re.compile(r"\b(average|mean)\b", re.IGNORECASE),
+    exp.Max: re.compile(r"\b(maximum|maximal|most|\w+[^aeiou]est|latest|last)\b", re.IGNORECASE),
+    exp.Min: re.compile(r"\b(minimum|minimal|least|\w+[^aeiou]est|first)\b", re.IGNORECASE),
+}
+
+
+def read_single_values(scopes: Scopes, question_text: str) -> Steps:
+    """one_value: a column in place of its SUM, MAX, MIN or AVG of which the question does not
+    speak; summed_value: SUM in place of a column, alone, in a subquery, or for each thing of a
+    total; average: SUM / COUNT as AVG, or the other way round, since a formula seldom says what
+    becomes of NULL.
+
+    Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
+    evidence often says SUM of what one row has. But who asks for the average means several.
+    """
+    for select in list(scopes.nodes.find_all(exp.Select)):
+        copy = select.copy()
+        totals = [node for node in _list_totals(copy) if node.parent_select is copy]
+        is_asked = any(_is_asked(node, question_text) for node in totals)
+        is_more = any(column.find(exp.Count, exp.Case) for column in copy.expressions)
+        if totals and not (is_asked or is_more) and select.args.get("having") is None:
+            for node in totals:
+                node.replace(node.this.copy())
+            copy.set("group", None)
+            with replaced(select, copy):
+                yield "one_value"
+        yield from _sum_values(select, scopes, question_text)
+    yield from _take_one_case(scopes, question_text)
+    for node in list(scopes.nodes.find_all(exp.Div)):
+        total, count = node.this.find(exp.Sum), node.expression.find(exp.Count)
+        is_plain = isinstance(node.this.unnest(), exp.Sum | exp.Cast)
+        if is_plain and total is not None and count is not None and not total.find(exp.Case):
+            with replaced(node, exp.Avg(this=total.this.copy())):
+                yield "average"
+    for node in list(scopes.nodes.find_all(exp.Avg)):
+        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("REAL"))
+        with replaced(node, exp.Div(this=total, expression=exp.Count(this=exp.Star()))):
+            yield "average"
+
+
+def _list_totals(select: exp.Select) -> list[exp.Expr]:
+    """The aggregates that a SELECT shows, and those by which it sorts its groups."""
+    order = select.args.get("order")
+    nodes = [*select.expressions, *([] if order is None else [order])]
+    return [total for node in nodes for total in node.find_all(*_WORDS)]
+
+
+def _is_asked(total: exp.Expr, question_text: str) -> bool:
+    return _WORDS[type(total)].search(question_text) is not None
+
+
+def _take_one_case(scopes: Scopes, question_text: str) -> Steps:
+    """`SUM(CASE WHEN a THEN b ELSE 0 END)` -> `MAX(CASE WHEN a THEN b END)`"""
+    for node in list(scopes.nodes.find_all(exp.Sum)):
+        case = node.this
+        if not isinstance(case, exp.Case) or _is_asked(node, question_text):
+            continue
+        branches = case.args["ifs"]
+        if all(isinstance(branch.args["true"], exp.Column) for branch in branches):
+            without_default = case.copy()
+            without_default.set("default", None)
+            with replaced(node, exp.Max(this=without_default)):
+                yield "one_value"
+
+
+def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps:
+    if any(select.args.get(name) for name in ("group", "distinct", "limit")):
+        return
+    shown = list_shown(select)
+    columns = [scopes.find_direct(column) for column in shown]
+    numbers = [column is not None and _is_amount(column, scopes) for column in columns]
+    if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
+        return
+    pairs = list(zip(shown, numbers, strict=True))
+    totals = [exp.Sum(this=node.copy()) if is_amount else node.copy() for node, is_amount in pairs]
+    keys = [node.copy() for node, is_amount in pairs if not is_amount]
+    group = exp.Group(expressions=keys) if keys else None
+    with changed(select, expressions=totals, group=group):
+        yield "summed_value"
+
+
+def _is_amount(column: DirectColumn, scopes: Scopes) -> bool:
+    return is_number(column.column) and not is_of_thing(column, scopes)

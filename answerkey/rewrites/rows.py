@@ -1,0 +1,170 @@
+"""Readings of rows: each once, or as often as they come; NULL as a value; names, or things."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from answerkey.rewrites.trees import (
+    Steps,
+    add_condition,
+    changed,
+    has_unique_rows,
+    list_shown,
+    replaced,
+)
+from answerkey.sql.keys import find_one_key, is_key, is_nullable, list_key
+from answerkey.sql.query_tree import read_integer
+from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
+
+_CLAUSES = ("group", "having", "limit", "order", "distinct")
+_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+
+
+def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
+    """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
+    and each_thing_once: DISTINCT names of joined things, but things of one name are several.
+
+    Reason: "the countries of the singers" may name a country once, or once a singer. Where LIMIT
+    takes some rows, it takes others as soon as equal ones are one.
+    """
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    limit = select.args.get("limit")
+    is_some = limit is not None and read_integer(limit.expression) != 1
+    counts = [column for column in list_shown(select) if isinstance(column, exp.Count)]
+    if _ONCE.search(question_text) is None:
+        is_once = select.args.get("distinct") is not None and not has_unique_rows(select, scopes)
+        if is_once and not is_some:
+            with changed(select, distinct=None):
+                yield "without_distinct"
+        if select.args.get("joins") and select.args.get("group") is None:
+            yield from _show_each_once(select, scopes)
+        for count in counts:
+            if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
+                with changed(count, this=count.this.expressions[0].copy()):
+                    yield "without_distinct"
+                yield from _count_things(count, count.this.expressions[0], scopes)
+    if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
+        is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
+        if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
+            with changed(select, distinct=exp.Distinct()):
+                yield "distinct_rows"
+        for count in counts:
+            counted = scopes.find_direct(count.this)
+            # the values of a key differ, unless a join repeats them
+            is_alone = counted is not None and is_key(counted.table, counted.column)
+            if counted is not None and (select.args.get("joins") or not is_alone):
+                with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
+                    yield "distinct_values"
+
+
+def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
+    shown = scopes.find_all_direct(select.expressions)
+    if not any(map(scopes.is_label, shown)) or len({column.source for column in shown}) != 1:
+        return
+    key = find_one_key(shown[0].table)
+    if key is not None:
+        group = exp.Group(expressions=[shown[0].beside(key).write()])
+        with changed(select, distinct=None, group=group):
+            yield "each_thing_once"
+
+
+def _count_things(count: exp.Count, name: exp.Expr, scopes: Scopes) -> Steps:
+    named = scopes.find_direct(name)
+    key = find_one_key(named.table) if named is not None and scopes.is_label(named) else None
+    if named is not None and key is not None:
+        with changed(count, this=exp.Distinct(expressions=[named.beside(key).write()])):
+            yield "each_thing_once"
+
+
+def read_nulls(scopes: Scopes, question_text: str) -> Steps:
+    """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
+    counted_names and counted_rows, where things are counted by their rows or by their names.
+
+    Reason: "which cities have two employees" asks for cities, and NULL is none.
+    """
+    for group in scopes.nodes.find_all(exp.Group):
+        if isinstance(group.parent, exp.Select):
+            yield from _leave_out(group.parent, group.expressions, scopes)
+    for node in scopes.nodes.find_all(exp.Intersect, exp.Except):
+        if isinstance(node.this, exp.Select) and node.this.args.get("group") is None:
+            yield from _leave_out(node.this, list_shown(node.this), scopes)
+    for count in scopes.nodes.find_all(exp.Count):
+        yield from _count_otherwise(count, scopes)
+
+
+def _leave_out(select: exp.Expr, columns: list[exp.Expr], scopes: Scopes) -> Steps:
+    nullable = [column for column in columns if _is_nullable(column, scopes)]
+    if nullable:
+        tests = [column.copy().is_(exp.null()).not_() for column in nullable]
+        with changed(select, where=add_condition(select, "where", exp.and_(*tests))):
+            yield "without_null"
+
+
+def _count_otherwise(count: exp.Count, scopes: Scopes) -> Steps:
+    if not isinstance(count.this, exp.Star):
+        counted = scopes.find_direct(count.this)
+        if counted is not None and scopes.is_label(counted) and is_nullable(counted.column):
+            with changed(count, this=exp.Star()):
+                yield "counted_rows"
+        if counted is None or not is_key(counted.table, counted.column):
+            return
+    select = count.parent_select
+    for column in list_columns(scopes.scope_of(select)) if isinstance(select, exp.Select) else ():
+        if is_nullable(column.column) and scopes.is_label(column):
+            with changed(count, this=column.write()):
+                yield "counted_names"
+
+
+def _is_nullable(column: exp.Expr, scopes: Scopes) -> bool:
+    direct = scopes.find_direct(column)
+    return direct is not None and is_nullable(direct.column)
+
+
+def read_set_members(scopes: Scopes, question_text: str) -> Steps:
+    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B; and each
+    row of these once, where A joins tables, which may repeat them.
+
+    Reason: "the names of the singers without a concert" means singers, and one of them may have the
+    name of a singer who has one.
+    """
+    node = scopes.tree
+    if not isinstance(node, exp.Except | exp.Intersect) or node.args.get("with_") is not None:
+        return
+    left, right = node.this, node.expression
+    own, other = _find_members(left, scopes), _find_members(right, scopes)
+    if own is None or other is None or own.table is not other.table:
+        return
+    if isinstance(node, exp.Intersect) and not (left.args.get("joins") and right.args.get("joins")):
+        return  # no row has two values in one column
+    key = find_one_key(own.table)
+    if key is None:
+        return
+    inner, outer = right.copy(), left.copy()
+    inner.set("expressions", [other.beside(key).write()])
+    test: exp.Expr = exp.In(this=own.beside(key).write(), query=exp.Subquery(this=inner))
+    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
+    outer.set("where", add_condition(left, "where", test))
+    for name in ("order", "limit"):
+        if node.args.get(name) is not None:
+            outer.set(name, node.args[name].copy())
+    for distinct in (None, exp.Distinct()) if left.args.get("joins") else (None,):
+        outer.set("distinct", distinct)
+        with replaced(node, outer):
+            yield "members_by_key"
+
+
+def _find_members(side: exp.Expr, scopes: Scopes) -> DirectColumn | None:
+    """The name that a plain SELECT shows, where all that it shows is of one table, and no key."""
+    if not isinstance(side, exp.Select) or any(side.args.get(name) for name in _CLAUSES):
+        return None
+    shown = scopes.find_all_direct(side.expressions)
+    if len({column.source for column in shown}) != 1:
+        return None
+    if {column.column.name for column in shown} >= set(list_key(shown[0].table)):
+        return None
+    return next(filter(scopes.is_label, shown), None)

@@ -1,0 +1,155 @@
+"""Readings of superlatives: one row, or all that tie."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from answerkey.rewrites.trees import Steps, add_condition, changed, list_shown, replaced
+from answerkey.sql.conditions import list_equalities, list_parts
+from answerkey.sql.keys import list_key
+from answerkey.sql.query_tree import make_limit, read_integer
+from answerkey.sql.scopes import Scopes, Source, inline_aliases
+from answerkey.sqlite.schema import fold_name
+
+_EXTREMES = (exp.Max, exp.Min)
+
+
+def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
+    """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
+    beside it, also in a subquery; one_row in place of all rows that have an extreme value;
+    extreme_of_all: the extreme of a whole table, where gold takes that of the rows whose parents
+    are there.
+
+    Reason: "the youngest singer" says which age counts, and not how many singers may have it. "The
+    country of the youngest singer" asks for the youngest of all, who may have no country.
+    """
+    for subquery in list(scopes.nodes.find_all(exp.Subquery)):
+        yield from _take_inner_ties(subquery, scopes)
+    select = scopes.tree
+    if not isinstance(select, exp.Select) or select.args.get("with_") is not None:
+        return
+    if select.args.get("limit") is not None:
+        yield from _take_ties(select, scopes)
+    elif select.args.get("from_") is not None and select.args.get("group") is None:
+        yield from _take_rows_of_extreme(select)
+        yield from _take_one(select)
+
+
+def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
+    """All rows that tie for the first one. Who asks for the first three wants three; and a second
+    term of ORDER BY says which of those that tie is meant."""
+    order, rows = select.args.get("order"), select.args["limit"].expression
+    is_first = read_integer(rows) == 1 and select.args.get("offset") is None
+    if order is None or len(order.expressions) != 1 or not is_first:
+        return
+    key = inline_aliases(order.expressions[0].this, scopes).unnest()
+    if read_integer(key) is not None:
+        return
+    extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
+    is_grouped, clause = select.args.get("group") is not None, "where"
+    if is_grouped != (key.find(exp.AggFunc) is not None):
+        return
+    if is_grouped:
+        values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
+        best = exp.Select(
+            expressions=[extreme(this=exp.column("n"))],
+            from_=exp.From(this=exp.Subquery(this=values)),
+        )
+        condition, clause = exp.EQ(this=key, expression=exp.Subquery(this=best)), "having"
+    else:
+        condition = _is_extreme(key, extreme, select)
+    changes = {clause: add_condition(select, clause, condition)}
+    with changed(select, **changes, order=None, limit=None):
+        yield "all_ties"
+    source = _find_whole(select, key, scopes)
+    if source is not None:
+        best = exp.Select(expressions=[extreme(this=key.copy())], from_=_start_from(source))
+        best.set("where", select.args["where"].copy() if select.args.get("where") else None)
+        test = exp.EQ(this=key.copy(), expression=exp.Subquery(this=best))
+        with changed(select, where=add_condition(select, "where", test), order=None):
+            yield "extreme_of_all"
+
+
+def _start_from(source: Source) -> exp.From:
+    return exp.From(this=source.node.copy())
+
+
+def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | None:
+    """The table of a column by which a SELECT sorts, if it joins nothing but what rows of that
+    table refer to, and asks nothing of these."""
+    column = scopes.find_direct(key)
+    joins = select.args.get("joins") or []
+    if column is None or not joins or any(join.side or join.method for join in joins):
+        return None
+    reached, pairs = {column.source}, list_equalities(select, scopes)
+    pairs += [(right, left) for left, right in pairs]
+    for _ in joins:
+        reached |= {
+            parent
+            for (child, _), (parent, name) in pairs
+            if child in reached and _is_parent(parent, name)
+        }
+    where = select.args.get("where")
+    nodes = where.find_all(exp.Column) if where is not None else ()
+    resolved = [scopes.resolve(node) for node in nodes]
+    is_own = all(other is not None and other.source is column.source for other in resolved)
+    is_whole = reached >= {*scopes.scope_of(select).sources.values()}
+    return column.source if is_own and is_whole else None
+
+
+def _is_parent(source: Source, name: str) -> bool:
+    """Whether a column, by its folded name, is the key of a member of FROM."""
+    return source.table is not None and [*map(fold_name, list_key(source.table))] == [name]
+
+
+def _take_inner_ties(subquery: exp.Subquery, scopes: Scopes) -> Steps:
+    select, user = subquery.this, subquery.parent
+    if not isinstance(user, exp.EQ) or user.expression is not subquery:
+        return
+    if isinstance(select, exp.Select) and select.args.get("limit") is not None:
+        for _ in _take_ties(select, scopes):
+            other = exp.In(this=user.this.copy(), query=subquery.copy())
+            with replaced(user, other):
+                yield "all_ties"
+
+
+def _take_rows_of_extreme(select: exp.Select) -> Steps:
+    """`SELECT name, max(age) FROM t` -> the names of all of that age: SQLite shows one of them."""
+    shown = list_shown(select)
+    extremes = [column for column in shown if isinstance(column, _EXTREMES)]
+    others = [column for column in shown if not isinstance(column, _EXTREMES)]
+    if len(extremes) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
+        return
+    value = extremes[0].this
+    condition = _is_extreme(value, type(extremes[0]), select)
+    columns = [value.copy() if column is extremes[0] else column.copy() for column in shown]
+    with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
+        yield "all_ties"
+
+
+def _take_one(select: exp.Select) -> Steps:
+    """`WHERE age = (SELECT max(age) FROM t)` -> one row of these, as LIMIT 1 has."""
+    where = select.args.get("where")
+    shown = (column.unnest() for column in list_shown(select))
+    if where is None or any(isinstance(column, exp.AggFunc) for column in shown):
+        return
+    for part in list_parts(where.this, exp.And):
+        condition = part.unnest()
+        query = condition.expression.unnest() if isinstance(condition, exp.EQ) else None
+        if not isinstance(query, exp.Select) or len(query.expressions) != 1:
+            continue
+        if isinstance(query.expressions[0].unalias(), _EXTREMES) and not query.args.get("group"):
+            with changed(select, limit=make_limit(1)):
+                yield "one_row"
+            return
+
+
+def _is_extreme(value: exp.Expr, extreme: type[exp.Expr], select: exp.Select) -> exp.EQ:
+    best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
+    return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
+
+
+def _copy_part(select: exp.Select, columns: list[exp.Expr], *, is_grouped: bool) -> exp.Select:
+    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
+    copy = select.copy()
+    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
