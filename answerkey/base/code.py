@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it
 _OF_MANY_TOPICS = "answerkey.base."
 _DECIDE_NOTHING = ("answerkey.base.code", "answerkey.sections.", "answerkey.shards.")
 
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # the statements of a statement
+
 Code = dict[str, tuple[ast.stmt, ...]]  # the statements that count, by module
 
 
@@ -80,38 +82,73 @@ def _read(module: str, *, root: Path) -> tuple[ast.stmt, ...]:
 
 @lru_cache(maxsize=256)
 def _parse(text: str) -> tuple[ast.stmt, ...]:
-    return tuple(_Stripper().visit(ast.parse(text)).body)
+    module = ast.parse(text)
+    _strip(module)
+    return tuple(module.body)
 
 
-class _Stripper(ast.NodeTransformer):
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if is_text else node
+def _strip(node: ast.AST) -> None:
+    """Remove texts that are statements, and what only a type checker reads, from below a node."""
+    for block in _list_blocks(node):
+        block[:] = [part for part in block if not _is_idle(part)]
+        for part in block:
+            _strip(part)
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return None if is_for_types else self.generic_visit(node)
+
+def _list_blocks(node: ast.AST) -> list[list[Any]]:
+    """The lists of statements, handlers and cases of a node, themselves and not copies."""
+    blocks = (getattr(node, name, None) for name in _BLOCKS)
+    return [block for block in blocks if isinstance(block, list)]
+
+
+def _list_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and the statements below it."""
+    yield node
+    for block in _list_blocks(node):
+        for part in block:
+            yield from _list_statements(part)
+
+
+def _is_idle(statement: ast.AST) -> bool:
+    """Whether a statement is a text alone, such as a docstring, or of types alone."""
+    if isinstance(statement, ast.Expr):
+        value = statement.value
+        return isinstance(value, ast.Constant) and isinstance(value.value, str)
+    test = statement.test if isinstance(statement, ast.If) else None
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 @lru_cache(maxsize=65_536)
-def _write(statement: ast.stmt) -> Any:
-    """A statement as lists and texts, the same under each version of Python.
+def _write(statement: ast.stmt) -> str:
+    """A statement as a text, the same under each version of Python.
 
     `ast.unparse` and `ast.dump` are not: they write f-strings, and fields that are empty, in other
     ways from version to version.
     """
-    return _write_node(statement)
+    parts: list[str] = []
+    _write_node(statement, parts)
+    return " ".join(parts)
 
 
-def _write_node(node: Any) -> Any:
-    if isinstance(node, ast.JoinedStr):  # Python 3.12 puts an empty text behind its last field
-        return ["JoinedStr", [_write_node(part) for part in node.values if not _is_blank(part)]]
+def _write_node(node: Any, parts: list[str]) -> None:
+    """Append the texts of a node: its class and the fields that are not empty, in brackets."""
     if isinstance(node, ast.AST):
-        fields = ((name, _write_node(value)) for name, value in ast.iter_fields(node))
-        return [type(node).__name__, *([name, text] for name, text in fields if text)]
-    if isinstance(node, list):
-        return [_write_node(part) for part in node]
-    return "" if node is None else ascii(node)
+        parts.append(f"({type(node).__name__}")
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(node, ast.JoinedStr):  # Python 3.12 ends it with an empty text
+                value = [part for part in value or () if not _is_blank(part)]
+            if value is not None and value != []:
+                parts.append(name)
+                _write_node(value, parts)
+        parts.append(")")
+    elif isinstance(node, list):
+        parts.append("[")
+        for part in node:
+            _write_node(part, parts)
+        parts.append("]")
+    else:
+        parts.append(ascii(node))
 
 
 def _is_blank(part: ast.expr) -> bool:
@@ -166,7 +203,7 @@ def _list_imports(code: Code, root: Path) -> Iterator[tuple[str, frozenset[str]]
 def _read_imports(statement: ast.stmt) -> list[tuple[str, frozenset[str]]]:
     return [
         (node.module, frozenset(alias.name for alias in node.names))
-        for node in ast.walk(statement)
+        for node in _list_statements(statement)
         if isinstance(node, ast.ImportFrom) and node.module is not None
     ]
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from answerkey.base.errors import InputError
 
@@ -130,21 +130,33 @@ def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.ya
     return checked
 
 
-def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
-    or_null = ""
-    if NoneType in get_args(kind):
-        if value is None:
-            return None
-        or_null = ", or null"
+class _Rule(NamedTuple):
+    """What a kind asks of a value: a Kind or a dataclass, and whether null may stand for it."""
+
+    kind: Any
+    allows_null: bool
+
+
+def _read_rule(kind: Any) -> _Rule:
+    allows_null = NoneType in get_args(kind)
+    if allows_null:
         kind = next(part for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is Literal:
         kind = one_of(get_args(kind))
-    if isinstance(kind, type) and is_dataclass(kind):
-        return _check_section(kind, value, key, mistakes)
-    rule: Kind = kind if isinstance(kind, Kind) else kind.__metadata__[0]
+    is_known = isinstance(kind, Kind) or (isinstance(kind, type) and is_dataclass(kind))
+    return _Rule(kind if is_known else kind.__metadata__[0], allows_null)
+
+
+def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
+    rule, allows_null = kind if isinstance(kind, _Rule) else _read_rule(kind)
+    if allows_null and value is None:
+        return None
+    if isinstance(rule, type):
+        return _check_section(rule, value, key, mistakes)
     if rule.choose is not None:
         return _check(rule.choose(value), value, key, mistakes)
     if not rule.accepts(value):
+        or_null = ", or null" if allows_null else ""
         mistakes.append(f"{key}: expected {rule.words}{or_null}, found {value!r:.{_SHOWN}}")
         return None
     known = len(mistakes)
@@ -160,10 +172,10 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
 
 
 @cache
-def _list_kinds(section: type) -> dict[str, Any]:
-    """The kinds of the fields that a file may give; `where: str` is no kind, and none of them."""
+def _list_kinds(section: type) -> dict[str, _Rule]:
+    """The rules of the fields that a file may give; `where: str` is no kind, and none of them."""
     kinds = get_type_hints(section, include_extras=True)
-    return {name: kind for name, kind in kinds.items() if kind is not str}
+    return {name: _read_rule(kind) for name, kind in kinds.items() if kind is not str}
 
 
 def _check_section(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:

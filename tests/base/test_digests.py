@@ -31,7 +31,11 @@ OF_SQLGLOT = {
 CHANGES = {
     "a docstring": ("answerkey/sqlite/guard.py", DOCSTRING, set()),
     "the log": ("answerkey/base/log.py", CODE, set()),
-    "a probe": ("answerkey/doubts/answers.py", CODE, {"audit_gold_answers"}),
+    "a doubt": (
+        "answerkey/doubts/answers.py",
+        CODE,
+        {"audit_gold_answers", "compare_questions"},
+    ),
     "what shards of answers run": (
         "answerkey/gold/execution.py",
         CODE,
