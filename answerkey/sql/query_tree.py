@@ -96,7 +96,10 @@ def parse_sql(sql: str) -> exp.Expr:
         raise ParseError(f"The parser fails: {error}") from error
     if not statements or statements[0] is None:
         raise ParseError(f"No expression was parsed from '{sql}'")
-    return exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
+    tree = exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
+    for node in tree.walk():
+        node._meta = None  # where it was in the text: without it, a copy takes a third of the time
+    return tree
 
 
 @lru_cache(maxsize=1)
