@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import ascii_uppercase
 from typing import Any
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from answerkey.sql.conditions import COMPARISONS, read_text
 from answerkey.sql.keys import find_one_key, is_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
+from answerkey.sqlite.column_texts import write_texts
 from answerkey.sqlite.schema import Table, affinity, fold_name, quote_name
 
 # Of a look-up in the real rows: one that takes more says nothing.
@@ -22,6 +24,8 @@ _MAX_STEPS = 200_000
 _MAX_STEPS_OF_VALUES = 500_000
 _MIN_WORD_LETTERS = 3  # shorter words are articles and prepositions
 _MAX_TEXTS_PER_COLUMN = 5  # a question names few of the values of a column
+_MAX_TEXTS_READ = 500  # of a column whose texts are read at once
+_SMALL_LETTERS = {ord(letter): letter.lower() for letter in ascii_uppercase}  # as NOCASE has them
 
 
 def _list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[tuple[exp.EQ, exp.EQ, str, Any]]:
@@ -149,6 +153,17 @@ def _list_used(scopes: Scopes) -> set[str]:
 
 
 def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
+    """Return the texts of a column that are one of the words, in capitals or not; at most five.
+
+    A column of few texts is read once for all questions.
+    """
+    sql = write_texts(table, column, most=_MAX_TEXTS_READ + 1)
+    rows = find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES)
+    if rows is not None and len(rows) <= _MAX_TEXTS_READ:
+        texts = [text for (text,) in rows if isinstance(text, str)]
+        wanted = set(words)
+        own = [text for text in texts if text.translate(_SMALL_LETTERS) in wanted]
+        return own[:_MAX_TEXTS_PER_COLUMN]
     name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
     sql = (
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
