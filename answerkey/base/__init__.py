@@ -1,1 +1,1 @@
-"""What every stage needs, and nothing that changes with a feature."""
+"""Code that every stage needs, and that no feature changes."""

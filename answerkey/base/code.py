@@ -1,9 +1,9 @@
-"""Code: what decides the bytes of a shard, as part of its key.
+"""Hash the code that decides the bytes of a shard: it is a part of the shard's key.
 
-That is the function which makes its records, what that function names in its own module, and the
-modules that these import, directly or not; of a module of `base`, which has many topics, only what
-is named. Docstrings and comments count for nothing. Nor do `sections`, whose values are in the key
-themselves, `shards`, which only distributes the work, and this module, which names it.
+This code is the function that makes the records, the names of its own module that it uses, and the
+modules that these import, directly or not. Of a module of `base`, which has many topics, only the
+imported names count. Docstrings and comments do not count. Nor do `sections` (their values are in
+the key), `shards` (it only distributes the work) and this module, which `shards` imports.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from answerkey.base.records import hash_value
 
-ROOT = Path(__file__).resolve().parents[2]  # of the code that runs, wherever it runs
+ROOT = Path(__file__).resolve().parents[2]  # the folder of the package that runs
 
 _OF_MANY_TOPICS = "answerkey.base."
 _DECIDE_NOTHING = ("answerkey.base.code", "answerkey.sections.", "answerkey.shards.")
@@ -28,14 +28,14 @@ Code = dict[str, tuple[ast.stmt, ...]]  # the statements that count, by module
 
 
 def hash_code(function: Callable[..., object]) -> str:
-    """sha256 of the code that a function of the library runs."""
+    """Return the sha256 of the code that a function of the library runs."""
     if not isinstance(function, FunctionType):
         raise TypeError(f"expected a function of a module, found {function!r}")
     return hash_function(function.__module__, function.__name__)
 
 
 def hash_function(module: str, name: str, *, root: Path = ROOT) -> str:
-    """sha256 of the code that a function runs, given its module and the folder of its package.
+    """Return the sha256 of the code that a function runs, given its module and package folder.
 
     Raises:
         FileNotFoundError: if the module is not there.
@@ -45,18 +45,18 @@ def hash_function(module: str, name: str, *, root: Path = ROOT) -> str:
 
 
 def hash_module(path: Path) -> str:
-    """sha256 of the statements of a file of Python: the same for other docstrings and comments, and
-    under each version of Python."""
+    """Return the sha256 of the statements of a Python file. Docstrings, comments and the version of
+    Python do not change it."""
     return hash_value(list(map(_write, _parse(path.read_text(encoding="utf-8")))))
 
 
 def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
-    """The statements of each module that a function runs."""
+    """Return the statements of each module that a function runs."""
     read = cache(partial(_read, root=root))
     named = {module: {name}}
     whole: set[str] = set()
     size = -1
-    while size != len(whole) + sum(map(len, named.values())):  # names are only added
+    while size != len(whole) + sum(map(len, named.values())):  # until no name is added
         size = len(whole) + sum(map(len, named.values()))
         code: Code = {of: _select(names, read(of)) for of, names in named.items()}
         code |= {of: read(of) for of in whole}
@@ -76,7 +76,7 @@ def _find_file(module: str, root: Path) -> Path:
 
 
 def _read(module: str, *, root: Path) -> tuple[ast.stmt, ...]:
-    """The statements of a module, without docstrings and what only a type checker reads."""
+    """Return the statements of a module without docstrings and without code for type checkers."""
     return _parse(_find_file(module, root).read_text(encoding="utf-8"))
 
 
@@ -119,11 +119,11 @@ def _is_idle(statement: ast.AST) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _write(statement: ast.stmt) -> str:
-    """A statement as a text, the same under each version of Python.
+def _write(statement: ast.stmt) -> Any:
+    """Return a statement as lists and texts that are the same under each version of Python.
 
-    `ast.unparse` and `ast.dump` are not: they write f-strings, and fields that are empty, in other
-    ways from version to version.
+    `ast.unparse` and `ast.dump` are no help: versions of Python write f-strings and empty fields
+    differently.
     """
     parts: list[str] = []
     _write_node(statement, parts)
@@ -156,7 +156,7 @@ def _is_blank(part: ast.expr) -> bool:
 
 
 def _select(names: set[str], statements: tuple[ast.stmt, ...]) -> tuple[ast.stmt, ...]:
-    """The statements of a module that define some names, and those that define what these name."""
+    """Return the statements that define these names, and the statements that those need."""
     wanted, size = set(names), -1
     chosen: set[int] = set()
     while size != len(chosen):
@@ -169,7 +169,7 @@ def _select(names: set[str], statements: tuple[ast.stmt, ...]) -> tuple[ast.stmt
 
 
 def _narrow(statement: ast.stmt, names: set[str]) -> ast.stmt:
-    """An import of the wanted names alone; any other statement as it is."""
+    """Return an import reduced to the wanted names; any other statement unchanged."""
     if not isinstance(statement, ast.ImportFrom):
         return statement
     wanted = [alias for alias in statement.names if (alias.asname or alias.name) in names]
@@ -182,7 +182,7 @@ def _list_defined(statement: ast.stmt) -> Iterator[str]:
     elif isinstance(statement, ast.Import | ast.ImportFrom):
         for alias in statement.names:
             yield alias.asname or alias.name.partition(".")[0]
-    else:  # a constant, also one that depends on a condition
+    else:  # a constant, perhaps inside an `if`
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
@@ -191,7 +191,7 @@ def _list_defined(statement: ast.stmt) -> Iterator[str]:
 
 
 def _list_imports(code: Code, root: Path) -> Iterator[tuple[str, frozenset[str]]]:
-    """The modules of this project that statements import, with the names."""
+    """Yield the modules of this project that statements import, with the imported names."""
     for statement in [statement for of in list(code) for statement in code[of]]:
         for imported, names in _read_imports(statement):
             for module in (*(f"{imported}.{name}" for name in names), imported):

@@ -6,7 +6,7 @@ import os
 
 
 def count_cores() -> int:
-    """The cores that this process may use, which a container or taskset can make fewer.
+    """Return how many cores this process may use; a container or taskset may allow fewer than all.
 
     Example:
         >>> count_cores() >= 1

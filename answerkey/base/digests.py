@@ -1,10 +1,10 @@
-"""Digests of the installed code, by stage: on them depends a project that is no clone.
+"""Digests of the installed code per stage, for projects that are not clones.
 
 In a clone a stage depends on files of the library, which dvc.yaml lists. A project that `answerkey
-init` made has none of them. There its stage depends on its key in code.yaml instead: a digest of
-the same code, of what the package has for projects without such files, and of the version of
-sqlglot, if that code imports it. `answerkey upgrade` writes code.yaml for the version that is
-installed.
+init` made has none of these files. There a stage depends on its key in code.yaml instead. The key
+is a digest of the same code, of the package's own copies of files that the project lacks, and of
+the version of sqlglot, if the code imports it. `answerkey upgrade` writes code.yaml for the
+installed version.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _SHIPPED_PARTS = {
 SQLGLOT = "sqlglot"
 _IMPORTS_SQLGLOT = re.compile(r"^\s*(?:from|import) sqlglot\b", re.MULTILINE)
 _KEYS = {"answerkey", SQLGLOT, "parts", "files", "params"}
-_DIGITS = 16  # of a hash: enough to tell versions apart, and to read
+_DIGITS = 16  # of a hash: enough to distinguish versions, and short enough to read
 
 
 def list_parts() -> dict[str, list[str]]:
-    """By stage, the rooms and files of the package that it depends on.
+    """Return the rooms and files of the package that each stage depends on.
 
     >>> list_parts()["compute_gold_answers"][:2]
     ['answerkey/base/code.py', 'answerkey/base/kinds.py']
@@ -51,7 +51,7 @@ def _find_part(dep: str) -> str | None:
 
 
 def digest_stage(parts: list[str]) -> str:
-    """The digest of a stage that depends on some parts of the installed package."""
+    """Return the digest of a stage that depends on these parts of the installed package."""
     made_of: list[Any] = [[part, hash_part(part)] for part in parts]
     if imports_sqlglot(parts):
         made_of.append(version(SQLGLOT))
@@ -60,12 +60,13 @@ def digest_stage(parts: list[str]) -> str:
 
 @cache
 def hash_part(part: str) -> str:
-    """A hash of a file or a folder of the installed package; of Python, its statements alone."""
+    """Return a hash of a file or folder of the installed package; only statements of Python
+    count."""
     return hash_value([[name, _hash_content(path)] for name, path in _list_files(part)])[:_DIGITS]
 
 
 def imports_sqlglot(parts: list[str]) -> bool:
-    """Whether some parts import sqlglot, whose version decides what they give."""
+    """Return whether some parts import sqlglot, whose version decides their results."""
     return any(
         _IMPORTS_SQLGLOT.search(path.read_text(encoding="utf-8"))
         for part in parts
@@ -94,7 +95,7 @@ def read_code() -> Mapping[str, Any] | None:
     """Return the content of the project's code.yaml; None in a clone, which has no such file.
 
     Raises:
-        InputError: it is not what `answerkey upgrade` writes.
+        InputError: the file was not written by `answerkey upgrade`.
     """
     if not CODE.is_file():
         return None
@@ -108,12 +109,12 @@ def read_code() -> Mapping[str, Any] | None:
 
 
 def check_code(*stages: str) -> None:
-    """Make sure that the installed code is that of code.yaml, for some stages, or for all.
+    """Check that the installed code is that of code.yaml, for some stages or for all.
 
-    A project without code.yaml, and a stage that is not ours, is not checked.
+    A project without code.yaml is not checked, nor is a stage that the user added.
 
     Raises:
-        InputError: it is other code, with what to do.
+        InputError: the code differs; the message says what to do.
     """
     if (known := read_code()) is None:
         return

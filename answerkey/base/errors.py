@@ -1,8 +1,8 @@
-"""What ends a run with a message, and what with a traceback.
+"""Decide which errors end a run with a message, and which with a traceback.
 
-`InputError`, and what the machine refuses (a file, the network, memory), is for the user to mend.
-Any other exception is a fault of ours, which needs its traceback: a plain ValueError says that our
-own code broke a promise.
+The user can fix an `InputError`, and an error of the machine (a file, the network, memory): these
+end with a message. Any other exception is a bug of Answerkey and needs its traceback. A plain
+ValueError means that our own code broke a promise.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _NEXT_STEPS = {
 }
 OTHER_VERSION = "data/interim is of another version of Answerkey; run `dvc repro`"
 
-# Of a process that the signals SIGINT and SIGPIPE end.
+# Exit statuses of a process that SIGINT or SIGPIPE ends.
 _INTERRUPTED, _READER_LEFT = 130, 141
 
 
 class InputError(ValueError):
-    """Something that a user can mend; the message says what, where, what was expected, and what to
-    do next."""
+    """An error that a user can fix. The message says what, where, what was expected, and what to do
+    next."""
 
 
 def explain_error(error: Exception) -> str | None:
-    """What to tell a user; None: a fault of ours.
+    """Return the message for a user; None if the error is a bug of Answerkey.
 
     >>> explain_error(InputError("params.yaml: no key corpus"))
     'params.yaml: no key corpus'
@@ -58,7 +58,7 @@ done is kept
 
 
 def tell_install(extra: str) -> str:
-    """How to install what an extra has: from a clone, or from an index."""
+    """Return how to install an extra, from a clone or from an index."""
     if IS_CLONE:
         return f"in a clone of Answerkey, pip install '.[{extra}]'"
     return f"pip install 'answerkey[{extra}]'"
@@ -66,10 +66,10 @@ def tell_install(extra: str) -> str:
 
 @contextlib.contextmanager
 def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
-    """Exit with status 1 and a message on stderr on what a user can mend, or a traceback on a fault
-    of ours; neither shows a secret. Two other ends are no errors, and have the status that shells
-    give to them: 130 and one line on Ctrl-C; 141 and not a word if the reader of standard output
-    has left, as `head` does."""
+    """Exit with status 1: print a message if the user can fix the error, or a traceback if it is a
+    bug of Answerkey. Secrets are hidden in both. Two more exits are no errors, and have the status
+    that shells give them: 130 and one line on Ctrl-C; 141 and no output if the reader of standard
+    output has left, as `head` does."""
     try:
         try:
             yield
@@ -92,8 +92,8 @@ def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def tell_mistakes(path: Path) -> Iterator[None]:
-    """Raise InputError for what the system or a file of a user refuses: `dvc repro` mends none of
-    it. path: what to name if the system names no file."""
+    """Raise InputError for errors of the system or of a user's file, which another `dvc repro`
+    would not fix. path: the file to name if the system names none."""
     try:
         yield
     except (OSError, ValueError) as error:

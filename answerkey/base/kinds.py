@@ -1,12 +1,12 @@
 """Kinds of values that params.yaml may hold, and the check of a section against them.
 
-A section is a dataclass; the type of a field says its kind, and its default is the only one:
+A section is a dataclass. The type of a field is its kind, and the field's default is the only one:
 
     @dataclass(frozen=True, slots=True)
     class ReportDataset:
         max_rows: From0 = 5000
 
-It loads in a few milliseconds: every stage checks all params before it starts.
+This module loads in a few milliseconds, since every stage checks all params before it starts.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SHOWN = 80  # characters of a value that an error shows
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a value may be.
+    """The values that a key may have.
 
-    words: what is expected.
-    accepts: whether a value is one.
+    words: the expected value in words.
+    accepts: whether a value is of this kind.
     values: the kind of each value in a list or a mapping.
-    finish: returns the value that the section has, or raises ValueError with words of its own, a
-        line for each mistake.
+    finish: returns the value for the section, or raises ValueError with a message that has a line
+        for each mistake.
     choose: returns the kind that a value must have, if that depends on the value.
     """
 
@@ -50,7 +50,7 @@ def whole(least: float = -math.inf) -> Kind:
 
 
 def number(words: str, *, most: float = math.inf) -> Kind:
-    """A finite number from 0 to the most; True is no number."""
+    """Return the kind of finite numbers from 0 to `most`; True is not a number."""
     return Kind(
         words, lambda value: type(value) in (int, float) and 0 <= value <= most and value < math.inf
     )
@@ -79,7 +79,7 @@ def mapping(
     has_all: bool = False,
     finish: Callable[[Any], Any] | None = None,
 ) -> Kind:
-    """A mapping of texts, all or some of `keys` if they are given, to values of a kind."""
+    """Return the kind of mappings from texts (`keys`, or some of them) to values of a kind."""
     known = None if keys is None else set(keys)
 
     def accepts(value: Any) -> bool:
@@ -95,7 +95,7 @@ def listing(words: str, values: Any, *, least: int = 0) -> Kind:
 
 
 def _is_day(value: Any) -> bool:
-    if type(value) is datetime.date:  # as YAML reads one without quotes
+    if type(value) is datetime.date:  # YAML reads a day without quotes as one
         return True
     try:
         return isinstance(value, str) and bool(datetime.date.fromisoformat(value))
@@ -116,12 +116,12 @@ Day = Annotated[str, Kind("a day such as 2026-03-01", _is_day, finish=str)]
 
 
 def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.yaml") -> Any:
-    """Return a value as its kind; sections become their dataclasses.
+    """Return a value as its kind requires it; sections become their dataclasses.
 
-    key: where the value stands; "": it is the whole file.
+    key: the key of the value; "" for the whole file.
 
     Raises:
-        InputError: a line for each mistake, with the file, the key, and what was expected.
+        InputError: a line for each mistake, with the file, the key and the expected value.
     """
     mistakes: list[str] = []
     checked = _check(kind, value, key, mistakes)
@@ -172,8 +172,8 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
 
 
 @cache
-def _list_kinds(section: type) -> dict[str, _Rule]:
-    """The rules of the fields that a file may give; `where: str` is no kind, and none of them."""
+def _list_kinds(section: type) -> dict[str, Any]:
+    """Return the kinds of the fields that a file may set; `where: str` is not such a field."""
     kinds = get_type_hints(section, include_extras=True)
     return {name: _read_rule(kind) for name, kind in kinds.items() if kind is not str}
 

@@ -1,4 +1,4 @@
-"""One line a stage on stderr: `download_databases: 10 databases (3 made, 7 kept), 1.2 MB`."""
+"""One line per stage on stderr: `download_databases: 10 databases (3 made, 7 kept), 1.2 MB`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def start_log(stage_name: str) -> logging.Logger:
 def warn_of_each(
     log: logging.Logger, warnings: Sequence[str], *, most: int | None, key: str
 ) -> None:
-    """Log each warning; or, if the params key says how many at most, the first ones and how many
-    more there are, and nothing for 0."""
+    """Log each warning. If the params key limits them, log the first `most` and how many there are
+    beyond; log nothing if `most` is 0."""
     for warning in warnings[:most]:
         log.warning(f"warning: {warning}")
     if most and len(warnings) > most:
@@ -62,7 +62,7 @@ def spell_count(count: int, noun: str, form: str = "") -> str:
 
 
 def list_counts(counts: Mapping[str, int]) -> str:
-    """Counts in brackets for the end of a summary line, most first; nothing where there are none.
+    """Return counts in brackets for the end of a summary line, highest first; "" if none.
 
     >>> list_counts({"blob": 1, "sql_error": 3, "not_finite": 0})
     ' (sql_error 3, blob 1)'
@@ -72,7 +72,7 @@ def list_counts(counts: Mapping[str, int]) -> str:
 
 
 def make_printable(text: str) -> str:
-    """Foreign text as one line of a terminal, which it cannot command.
+    """Return foreign text as one line that cannot send commands to a terminal.
 
     >>> make_printable("near\\n\\x1b[2J")
     'near  [2J'
@@ -81,7 +81,7 @@ def make_printable(text: str) -> str:
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """The cells of a table as text, each column as wide as its widest cell.
+    """Return a table as text, each column as wide as its widest cell.
 
     >>> print(align([("split", "easy"), ("train", "7"), ("eval", "12")]))
     split  easy
@@ -101,9 +101,9 @@ def _pass_over(count: float = 1) -> None:
 
 @contextmanager
 def show_progress(name: str | None, *, total: int, unit: str) -> Iterator[Callable[..., object]]:
-    """A function to call when one more is done, or so many; if stderr is a terminal, a bar there
-    says `parsed: 12 of 86 databases`. Without tqdm the total alone stands there, without a name
-    nothing. unit: a plural."""
+    """Yield a function to call when one more (or `count` more) is done. If stderr is a terminal, it
+    moves a bar: `parsed: 12 of 86 databases`. Without tqdm only the total is shown; without a name
+    nothing is. unit: a plural."""
     if name is None or not sys.stderr.isatty():
         yield _pass_over
         return
@@ -119,7 +119,7 @@ def show_progress(name: str | None, *, total: int, unit: str) -> Iterator[Callab
 
 
 def track_progress(items: Iterable[Item], name: str, *, total: int, unit: str) -> Iterator[Item]:
-    """The same items, with a bar as that of `show_progress`."""
+    """Yield the same items and move a bar as `show_progress` does."""
     with show_progress(name, total=total, unit=unit) as advance:
         for item in items:
             yield item

@@ -1,7 +1,6 @@
-"""Where the stages of a project read and write, from its folder: each place once.
+"""The paths that the stages of a project read and write, relative to its folder, each named once.
 
-Users of the library name their own folders. What a stage alone writes and nobody reads stands in
-its script.
+Users of the library name their own folders. A path that only one stage uses is in its script.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ IS_CLONE = not _COPIES.is_dir()
 SHIPPED = _PACKAGE.parent if IS_CLONE else _COPIES  # the files that the package has for projects
 
 PIPELINE = Path("dvc.yaml")
-CODE = Path("code.yaml")  # of a project of one's own: answerkey/base/digests.py
+CODE = Path("code.yaml")  # in a project that is not a clone: answerkey/base/digests.py
 
 DATABASES = Path("data/databases")
 SUITE_DATABASES = Path("data/test_suites")
@@ -26,7 +25,7 @@ EXPORTS = Path("data/exports")
 WIDENED = EXPORTS / "widened"  # databases, if export_trainers widens their schemas
 COUNTS = Path("metrics/counts.json")
 
-# Between stages. JSON where a file may hold nothing: DVC warns of each file that is empty.
+# Between stages. JSON if a file may have no records: DVC warns about each empty file.
 INTERIM = Path("data/interim")
 SCHEMAS = INTERIM / "schemas.jsonl"
 LOADED_QUESTIONS = INTERIM / "questions.jsonl"
@@ -39,7 +38,7 @@ VALIDATION = INTERIM / "validation.json"
 PASS_RATES = INTERIM / "pass_rates.json"
 REPAIRS = INTERIM / "repairs.jsonl"
 
-# Of these, shards.
+# Folders of shards.
 GOLD_ANSWERS = INTERIM / "gold_answers"
 PARSED = INTERIM / "parsed"
 AUDIT = INTERIM / "audit"
@@ -47,7 +46,7 @@ TEST_SUITES = INTERIM / "test_suites"
 
 
 def find_exported_databases(root: Path = Path()) -> Path:
-    """The folder of the databases that the exports of a project ask: those with tables of others,
-    if export_trainers made such."""
+    """Return the folder of the databases for a project's exports: the widened ones, if
+    export_trainers made them."""
     widened = root / WIDENED
     return widened if (widened / "manifest.json").is_file() else root / DATABASES

@@ -1,5 +1,5 @@
-"""Why a question is set aside: the codes that stand in records and in the product, and the policies
-by which a flag sets one aside."""
+"""Codes for why a question is set aside, in records and in the product, and the policies by which
+a flag sets one aside."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TypedDict, final
 
 
 class Reason(StrEnum):
-    """Why a question is set aside: those of databases and queries, which have no answer that could
-    be kept, come first."""
+    """Why a question is set aside. The reasons why it has no answer come first."""
 
     UNREADABLE_DATABASE = "unreadable_database"
     SQL_ERROR = "sql_error"
@@ -35,8 +34,8 @@ class Reason(StrEnum):
     NOT_SELECTED = "not_selected"
 
 
-# With these, gold SQL did not fail: nothing ran it, since a curator says so, the corpus has none,
-# or its database cannot be read, of which download_databases has told; or its answer is a NULL.
+# With these, gold SQL did not fail. It was not executed: a curator says so, the corpus has none, or
+# its database cannot be read, which download_databases has logged. Or its answer is one NULL.
 NO_FAILURES = frozenset(
     {
         Reason.EXCLUDED_BY_CURATOR,
@@ -49,10 +48,10 @@ NO_FAILURES = frozenset(
 
 @final
 class Failure(TypedDict):
-    """What stands in the place of an outcome: a stable code, and words of SQLite or of the parser.
+    """Replaces an outcome that is missing: a stable code, and words of SQLite or of the parser.
 
-    The types of outcomes have no field `reason`, and are final: so a reader, and the type checker,
-    tell a failure by it.
+    No type of outcome has a field `reason`, and all are final. So a reader, and the type checker,
+    recognize a failure by this field.
     """
 
     reason: str
@@ -60,8 +59,8 @@ class Failure(TypedDict):
 
 
 class Policy(StrEnum):
-    """What follows from a flag: the question is excluded, the flag is noted, every right answer to
-    a tie is accepted, or nothing."""
+    """The effect of a flag: exclude the question, only record the flag, accept every right answer
+    to a tie, or nothing."""
 
     EXCLUDE = "exclude"
     FLAG = "flag"

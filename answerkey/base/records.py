@@ -1,7 +1,7 @@
-"""Records on disk: JSON that has the same bytes on every machine, and appears whole or not at all.
+"""Records on disk: JSON with the same bytes on every machine, written completely or not at all.
 
-A file, or a folder, is written under a temporary name and renamed: what lay there before stays
-until its successor is whole. It may be a link into DVC's cache, which is never written through.
+A file or folder is written under a temporary name and then renamed: the old one stays until the new
+one is complete. The old one may be a link into DVC's cache, which is never written to.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 
-_BUFFER_BYTES = 1 << 16  # eight times as much as by default: reading lines takes half the time
+_BUFFER_BYTES = 1 << 16  # eight times the default, which halves the time to read lines
 _NEXT_STEP = "it is the pipeline's own: `dvc repro` makes it again"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -35,20 +35,20 @@ def _encode_slowly(value: Any) -> bytes:
 
 _encode_fast: Callable[[Any], bytes] = _encode_slowly
 _decode_fast: Callable[[bytes | str], Any] = json.loads
-with contextlib.suppress(ModuleNotFoundError):  # the pipeline has it; evaluation reads without
+with contextlib.suppress(ModuleNotFoundError):  # the pipeline has it; evaluation works without it
     import orjson
 
     _encode_fast, _decode_fast = orjson.dumps, orjson.loads
 
 
 def encode_json(value: Any, *, indent: int | None = None) -> bytes:
-    """UTF-8 JSON of a value, its keys in the order given.
+    """Return a value as UTF-8 JSON, its keys in their order.
 
     >>> encode_json({"name": "Zoë", "rows": [1, 2.0, None]})
     b'{"name": "Zo\\xc3\\xab", "rows": [1, 2.0, null]}'
 
-    A lone surrogate, which UTF-8 cannot hold, makes the whole value ASCII with escapes instead, so
-    that it reads back as what it was.
+    UTF-8 cannot hold a lone surrogate. If there is one, the whole value becomes ASCII with escapes,
+    so that it reads back unchanged.
 
     Raises:
         ValueError: on NaN or infinity, which JSON does not have.
@@ -63,9 +63,9 @@ def encode_json(value: Any, *, indent: int | None = None) -> bytes:
 
 @contextlib.contextmanager
 def replace_file(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` when the block ends well, and only then."""
+    """Open a binary file that replaces `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")  # the next run takes the place of a torn one
+    partial = path.with_name(f".{path.name}.partial")  # an incomplete one is overwritten
     try:
         with partial.open("wb", buffering=_BUFFER_BYTES) as file:
             yield file
@@ -76,9 +76,9 @@ def replace_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def replace_folder(path: Path) -> Iterator[Path]:
-    """An empty folder that takes the place of `path` when the block ends well, and only then."""
+    """Make an empty folder that replaces `path` when the block ends without an error."""
     partial, former = (path.with_name(f".{path.name}{end}.partial") for end in ("", ".former"))
-    _remove_folders(partial, former)  # of a run that was killed
+    _remove_folders(partial, former)  # left by a run that was killed
     partial.mkdir(parents=True)
     try:
         yield partial
@@ -101,7 +101,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
-    """Write one record a line as they come; the number of records."""
+    """Write one record per line as they come; return the number of records."""
     count = 0
     with replace_file(path) as file:
         for record in records:
@@ -111,8 +111,8 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def read_jsonl(path: Path) -> Iterator[Any]:
-    """One record a line of a file of the pipeline, in order, without holding more than one: an
-    object, whose type the reader names. InputError names the line that is no JSON object."""
+    """Yield the records of a file of the pipeline, one per line, without keeping them in memory.
+    The caller names their type. InputError names a line that is no JSON object."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
@@ -123,13 +123,13 @@ def read_jsonl(path: Path) -> Iterator[Any]:
 
 
 def read_lines(path: Path, *, is_own: bool = False) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of JSON Lines that anybody wrote, each with words that say where it stands. Blank
-    lines are passed over, and a byte order mark.
+    """Yield the objects of JSON Lines from any source, each with words for its file and line. Blank
+    lines and a byte order mark are skipped.
 
-    is_own: the pipeline wrote them, so that they are read by the fastest decoder.
+    is_own: the pipeline wrote the file, so the fastest decoder reads it.
 
     Raises:
-        InputError: on a line that is no object, or that has a key twice.
+        InputError: a line is no object, or has a key twice.
     """
     decode = decode_json if is_own else decode_strictly
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
@@ -149,14 +149,14 @@ def read_lines(path: Path, *, is_own: bool = False) -> Iterator[tuple[str, dict[
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder that somebody means, sorted: not those that are hidden, as the Finder
-    (`._a.csv`) and editors (`.#a.csv`) leave them."""
+    """Return the visible files of a folder, sorted. Hidden ones are left out: the Finder
+    (`._a.csv`) and editors (`.#a.csv`) leave them behind."""
     return sorted(path for path in folder.glob(pattern) if not path.name.startswith("."))
 
 
 def read_json(path: Path, *, is_own: bool = True) -> Any:
-    """The value of a file; InputError names one that is no JSON, and says what to do if it is the
-    pipeline's own."""
+    """Return the value of a JSON file. InputError names a file that is no JSON, and says what to do
+    if it is the pipeline's own."""
     if not path.is_file():
         raise FileNotFoundError(f"No {path}: run `dvc repro`, which makes it")
     try:
@@ -167,8 +167,9 @@ def read_json(path: Path, *, is_own: bool = True) -> Any:
 
 
 def encode_compactly(value: Any) -> str:
-    """JSON for another process, by the faster encoder, or by the standard library's if that one
-    refuses a value, as it does lone surrogates. Not for the disk: their bytes differ."""
+    """Return JSON for another process, by the fast encoder, or by the standard library's if the
+    fast one refuses a value, such as a lone surrogate. Not for files: the bytes of the two
+    differ."""
     try:
         return _encode_fast(value).decode()
     except TypeError:
@@ -176,11 +177,11 @@ def encode_compactly(value: Any) -> str:
 
 
 def decode_json(text: bytes | str) -> Any:
-    """The value of JSON text, by a decoder three times as fast as the standard library's, which is
-    used if the fast one refuses a text, as it does lone surrogates.
+    """Return the value of JSON text. The decoder is three times as fast as the standard library's,
+    which reads a text if the fast one refuses it, such as one with a lone surrogate.
 
     Raises:
-        ValueError: if it is no JSON, or nested deeper than Python reads.
+        ValueError: it is no JSON, or nested deeper than Python reads.
     """
     try:
         return _decode_fast(text)
@@ -192,7 +193,7 @@ def decode_json(text: bytes | str) -> Any:
 
 
 def decode_strictly(text: bytes | str) -> Any:
-    """The value of JSON text that anybody wrote, of which no value is lost.
+    """Return the value of JSON text from any source, without losing a repeated key.
 
     >>> decode_strictly('{"sql": "SELECT 1", "sql": "SELECT 2"}')
     Traceback (most recent call last):
@@ -208,11 +209,11 @@ def decode_strictly(text: bytes | str) -> Any:
 
 
 def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of some pairs of key and value: an `object_pairs_hook` of the json module, which
-    by itself would take the last value of a key and lose the others.
+    """Return the object of pairs of key and value: an `object_pairs_hook` of the json module, which
+    on its own keeps only the last value of a repeated key.
 
     Raises:
-        ValueError: if a key stands twice.
+        ValueError: a key occurs twice.
     """
     record = dict(pairs)
     if len(record) < len(pairs):
@@ -222,7 +223,7 @@ def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def digest_text(text: str) -> bytes:
-    """A hash of any text in 8 bytes: enough to tell millions apart."""
+    """Return a hash of 8 bytes: enough to distinguish millions of texts."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -232,7 +233,7 @@ def hash_file(path: Path) -> str:
 
 
 def hash_value(value: Any) -> str:
-    """sha256 of a value's JSON with sorted keys, as 64 hex digits.
+    """Return the sha256 of a value's JSON with sorted keys, as 64 hex digits.
 
     >>> hash_value({"a": 1, "b": 2}) == hash_value({"b": 2, "a": 1})
     True
@@ -241,7 +242,7 @@ def hash_value(value: Any) -> str:
 
 
 def hash_question(question_text: str, gold_sql: str) -> str:
-    """sha256 of a question and its query, by which a file names them without a copy.
+    """Return the sha256 of a question and its query, which identifies them without a copy.
 
     >>> hash_question("How many ships?", "SELECT count(*) FROM ship")[:8]
     '6a7d9f46'
@@ -250,17 +251,17 @@ def hash_question(question_text: str, gold_sql: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# Shards: what a stage records of questions of one database, a file for up to so many of them. A
-# change of one question costs those that share its shard, and one database keeps all cores busy.
+# A shard is a file with a stage's records for at most 256 questions of a database. A changed
+# question costs only its own shard, and one large database keeps all cores busy.
 
 SHARD_QUESTIONS = 256
 Sourced = TypeVar("Sourced", bound=Mapping[str, Any])
 
 
 class Shard(NamedTuple):
-    """Which questions of a database a shard has: the first 256, or those after them.
+    """The questions of a database that are in one shard: the first 256, or the next ones.
 
-    of: how many shards the database has.
+    of: the number of shards of the database.
 
     >>> Shard("fleet").name, Shard("fleet", 2, of=3).name
     ('fleet', 'fleet/0002')
@@ -275,13 +276,13 @@ class Shard(NamedTuple):
         return self.database_name + (f"/{self.number:04}" if self.number > 1 else "")
 
     def find_file(self, directory: Path) -> Path:
-        """Where the shard lies among those of its stage."""
+        """Return the path of the shard in the directory of its stage."""
         return directory / f"{self.name}.jsonl"
 
 
 def cut_in_shards(questions: Iterable[Sourced]) -> Iterator[tuple[Shard, list[Sourced]]]:
-    """The questions of each shard, given all source questions by database. A question keeps its
-    shard when others are added after it, or left out by a stage."""
+    """Yield the questions of each shard, given all source questions by database. A question keeps
+    its shard if others are added after it, or if a stage leaves others out."""
     for name, group in groupby(questions, key=itemgetter("database_name")):
         of_database = list(group)
         starts = range(0, len(of_database), SHARD_QUESTIONS)
@@ -291,24 +292,24 @@ def cut_in_shards(questions: Iterable[Sourced]) -> Iterator[tuple[Shard, list[So
 
 
 def read_shards(directory: Path, shards: Iterable[Shard]) -> Iterator[Any]:
-    """The records of some shards, one shard after another, whose type the reader names.
+    """Yield the records of some shards, in their order. The caller names their type.
 
     Raises:
-        FileNotFoundError: if a shard is missing.
+        FileNotFoundError: a shard is missing.
     """
     for shard in shards:
         yield from read_jsonl(shard.find_file(directory))
 
 
 def list_shards(directory: Path, database_name: str) -> list[Shard]:
-    """All shards of a database that a stage has made."""
+    """Return all shards of a database that a stage has made."""
     others = len(list_files(directory / database_name, "*.jsonl"))
     return [Shard(database_name, number, 1 + others) for number in range(1, 2 + others)]
 
 
 class Finding(NamedTuple):
-    """What a probe reports of a question: the name of a flag (`answerkey.flags`), and evidence that
-    a person can check: a JSON object with stable keys."""
+    """A flag that a probe raises: its name (`answerkey.flags`), and evidence that a person can
+    check, a JSON object with stable keys."""
 
     code: str
     evidence: dict[str, Any]
@@ -326,7 +327,7 @@ DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes
 
 
 class ManifestEntry(TypedDict):
-    """What a database is: its file, and where it comes from."""
+    """A database: its file, and its source."""
 
     sha256: str
     size_bytes: int
@@ -338,8 +339,8 @@ def write_manifest(
     entries: Mapping[str, ManifestEntry],
     unreadable: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write what each database is, and why each other one cannot be read, an entry a line:
-    `{"databases": {ID: entry, ...}, "unreadable": {ID: words, ...}}`."""
+    """Write the entry of each database, and the reason why each other one cannot be read, one per
+    line: `{"databases": {ID: entry, ...}, "unreadable": {ID: words, ...}}`."""
     with replace_file(path) as file:
         file.write(b'{"databases": ' + _encode_lines(entries))
         file.write(
@@ -353,7 +354,7 @@ def _encode_lines(entries: Mapping[str, Any]) -> bytes:
 
 
 def read_manifest(path: Path) -> dict[str, ManifestEntry]:
-    """The entries of the databases that can be read. InputError says that it is no manifest."""
+    """Return the entries of the readable databases. Raises InputError if it is no manifest."""
     manifest = read_json(path)
     entries = manifest.get("databases") if isinstance(manifest, dict) else None
     if not isinstance(entries, dict) or not all(
@@ -364,28 +365,28 @@ def read_manifest(path: Path) -> dict[str, ManifestEntry]:
 
 
 def read_database_hashes(databases_dir: Path) -> dict[str, str]:
-    """The sha256 of each database that can be read."""
+    """Return the sha256 of each readable database."""
     entries = read_manifest(databases_dir / "manifest.json")
     return {db_id: entry["sha256"] for db_id, entry in entries.items()}
 
 
 def read_unreadable(databases_dir: Path) -> dict[str, str]:
-    """Why each database that cannot be read is set aside, by name."""
+    """Return, by name, why each unreadable database is set aside."""
     faults: dict[str, str] = read_json(databases_dir / "manifest.json").get("unreadable", {})
     return faults
 
 
-# Vocabularies of records, and why a question is set aside.
+# The values that fields of records may have.
 
 SPLITS = TRAIN, EVAL = ("train", "eval")
 DIFFICULTIES = EASY, MEDIUM, HARD = ("easy", "medium", "hard")
 HARDNESS_LEVELS = ("easy", "medium", "hard", "extra")  # Spider's own; in the sidecar
-ACCEPTED_ANSWERS = "accepted_answers"  # in `source`: those of a question whose SQL is unknown
+ACCEPTED_ANSWERS = "accepted_answers"  # in `source`: right answers of a question without gold SQL
 
 
 def read_exclusion(source: Mapping[str, Any]) -> tuple[Reason, str] | None:
-    """Why the SQL of a question is not executed: what a curator says, with the link, or that there
-    is none; None if it is executed."""
+    """Return why the SQL of a question is not executed: a curator excluded it (with the link), or
+    it has none. Return None if it is executed."""
     correction = source["source"].get("correction")
     if correction is not None and correction["action"] == "exclude":
         words = filter(None, (correction["reason"], correction["link"]))
@@ -403,7 +404,7 @@ _SHARE_STEPS = 1_000_000
 
 
 def read_share(value: float) -> Fraction:
-    """A share of params as it is written there, to the millionth: 0.3 is three tenths.
+    """Return a share of params as an exact fraction, to the millionth: 0.3 is three tenths.
 
     >>> read_share(0.3), read_share(0.1 + 0.2)
     (Fraction(3, 10), Fraction(3, 10))

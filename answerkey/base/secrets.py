@@ -1,8 +1,8 @@
-"""No secret is ever shown or written: `hide_secrets` stands at each border where text leaves.
+"""Hide secrets: `hide_secrets` is called wherever text leaves the program.
 
-A secret is found in two ways. By its place: in a URL, behind `password=` or `Bearer`. And by
-itself: `remember_secrets` keeps those of a URL, so that they are hidden in whatever a driver or a
-server makes of them. Secrets of the environment are known without that.
+A secret is found in two ways. The first is its position: in a URL, after `password=` or `Bearer`.
+The second is its own text: `remember_secrets` stores the secrets of a URL, so that they are hidden
+in every message of a driver or a server. Secrets in environment variables are always known.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ _NAMES = (
     r"|(?:api|access|private|account|shared|client|auth|sas)[_-]?key"
 )
 # A parameter, a field of JSON, or an item of a DSN: `sslpassword=x`, `"token": "x"`, `PWD={x}`.
-# What follows `=` may be in quotes or braces, and ends with what ends a parameter.
+# The value may be in quotes or braces; otherwise it ends at a separator.
 _FIELD = re.compile(
     rf"""(?P<name>(?:{_NAMES})["']?\s{{0,3}}(?:=|:|%3D|%3A)\s{{0,3}})(?!//)"""
     r"""(?P<value>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|\{(?:[^}]|\}\})*\}"""
     r"""|[^\s&;,"'<>)\]}]+)""",
     re.IGNORECASE,
 )
-# A parameter of a URL ends with `&` alone, whatever somebody did not write as %20 or %22.
+# A parameter of a URL ends only at `&`: it may hold blanks and quotes that should be %20 and %22.
 _PARAMETER = re.compile(rf"[?&][\w.-]*(?:{_NAMES})=(?P<value>[^&]+)", re.IGNORECASE)
-# A message may hold a path that was made of a URL, in which `//` is `/`.
+# A message may hold a path that was made from a URL: `//` is `/` there.
 _URL_HEAD = re.compile(r"(?<![\w+.-])[a-z][\w+.-]{1,40}:/{1,3}", re.IGNORECASE)
 _USERINFO = re.compile(
     rf"(?P<head>{_URL_HEAD.pattern})(?P<user>[^\s:@/?#'\"<>]*):(?P<value>[^\s'\"<>]*)@",
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"\b(?P<name>(?:Bearer|Basic)\s+)(?P<value>[\w.~+/=-]{3,})", re.IGNORECASE)
-# Keys that are known by how they begin.
+# Keys with a known prefix.
 _SHAPE = re.compile(r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|xox[abp]-|AKIA|eyJ[\w-]{8,}\.)[\w.-]{8,}")
-# PWD itself is the folder that a shell is in.
+# The variable PWD itself is the shell's current folder.
 _ENVIRONMENT = re.compile(r"(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|_KEY|_PWD)$")
-# What stands for a key where a server wants none; hidden, it would spoil words of a reply.
+# Placeholders for a key if a server needs none. Hiding them would damage words of a reply.
 _NO_SECRETS = frozenset({"empty", "none", "null", "true", "false", "dummy", "ollama", "test"})
-_LEAST, _LONG = 3, 12  # characters: shorter is no secret; so long is one inside of words, too
+_LEAST, _LONG = 3, 12  # characters: shorter texts are no secrets; longer ones are hidden in words
 _DELIMITERS = re.compile(r"[\s/?#@\[\]:&=;,'\"\\%+]+")
 
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]*\]|[^\[\]:]*)(?::\d*)?")
@@ -54,7 +54,7 @@ _known: set[str] = set()
 
 
 def hide_secrets(text: str) -> str:
-    """Return a text in which `...` stands for each secret: for messages, logs and reports.
+    """Return a text with `...` in place of each secret, for messages, logs and reports.
 
     >>> hide_secrets("postgresql://kim:s3c/ret@db.example.org/shop?sslpassword=x&port=1")
     'postgresql://kim:...@db.example.org/shop?sslpassword=...&port=1'
@@ -69,8 +69,8 @@ def hide_secrets(text: str) -> str:
 
 
 def hide_known(text: str) -> str:
-    """Return a text without the secrets that are known, and otherwise unchanged: for what others
-    wrote, in which `password = 'x'` may be SQL."""
+    """Return a text without known secrets and otherwise unchanged. It is for texts that others
+    wrote, where `password = 'x'` may be SQL."""
     for secret in sorted(_known | _read_environment(), key=lambda each: (-len(each), each)):
         if secret.lower() in text.lower():
             text = _match(secret).sub(HIDDEN, text)
@@ -78,8 +78,8 @@ def hide_known(text: str) -> str:
 
 
 def remember_secrets(*texts: str | None) -> None:
-    """Know all secrets of URLs and DSNs from now on, each in all ways to write it, and its parts,
-    of which an error may show one: a driver takes what stands before `/` for a port."""
+    """Store all secrets of URLs and DSNs, in every spelling, and their parts: an error may show
+    only a part, as when a driver reads the text before `/` as a port."""
     for text in texts:
         for secret in find_secrets(text or ""):
             parts = (part for way in (secret, unquote(secret)) for part in _DELIMITERS.split(way))
@@ -88,13 +88,13 @@ def remember_secrets(*texts: str | None) -> None:
 
 
 def remember_secret(secret: str | None) -> None:
-    """Know a secret, such as a key, from now on."""
+    """Store a secret, such as a key."""
     _known.update(_spell(secret or ""))
 
 
 def find_secrets(text: str) -> list[str]:
-    """Return what may be a secret in a URL or a DSN, as it is written there. Where a URL can be
-    read in two ways, since a password holds `/`, `?`, `#` or `@`, each part is one.
+    """Return the possible secrets of a URL or a DSN, as they are written there. If a password holds
+    `/`, `?`, `#` or `@`, a URL can be read in two ways: then each possible part is returned.
 
     >>> find_secrets("mysql://kim:a#b@host/shop"), find_secrets("x://host/?user=kim&password=a%20b")
     (['a#b'], ['a%20b'])
@@ -115,8 +115,8 @@ def find_secrets(text: str) -> list[str]:
 
 
 def has_plain_userinfo(url: str) -> bool:
-    """Return whether a URL can be read in one way alone: no character stands in its user or its
-    password that must be written as %23, %2F, %3F, %40, %5B or %5D there.
+    """Return whether a URL can be read in only one way: user and password have no character that
+    must be written as %23, %2F, %3F, %40, %5B or %5D.
 
     >>> has_plain_userinfo("mysql://kim:a%23b@host/x"), has_plain_userinfo("mysql://kim:a#b@host/x")
     (True, False)
@@ -133,7 +133,7 @@ def has_plain_userinfo(url: str) -> bool:
 
 
 def format_traceback(error: BaseException) -> str:
-    """Return the traceback of an error, with those of its causes, without a secret."""
+    """Return the traceback of an error and of its causes, without secrets."""
     return hide_secrets("".join(traceback.format_exception(error)))
 
 
@@ -149,7 +149,7 @@ def _read_environment() -> set[str]:
 
 
 def _spell(secret: str) -> Iterator[str]:
-    """All ways to write a secret."""
+    """Yield all spellings of a secret."""
     plain = dict.fromkeys((secret, unquote(secret), unquote_plus(secret)))
     ways = dict.fromkeys(plain)
     for text in plain:
@@ -163,7 +163,7 @@ def _spell(secret: str) -> Iterator[str]:
 
 
 def _match(secret: str) -> re.Pattern[str]:
-    """A pattern of a secret. A short one is no part of a longer word."""
+    """Return a pattern for a secret. A short secret does not match inside a longer word."""
     pattern = re.escape(secret)
     if len(secret) < _LONG:
         before = r"(?:(?<![^\W_])|(?<=%[0-9A-F]{2})|(?<=\\[nrtbf]))" if secret[0].isalnum() else ""
@@ -172,6 +172,6 @@ def _match(secret: str) -> re.Pattern[str]:
 
 
 def forget_secrets(secrets: Iterable[str] = ()) -> None:
-    """Know no secret any more but these: for tests, which share a process."""
+    """Forget all secrets but these: for tests, which share a process."""
     _known.clear()
     _known.update(secrets)

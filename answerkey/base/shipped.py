@@ -1,7 +1,7 @@
-"""Files that the package has for projects: templates, counts of precision, corrections, verdicts.
+"""Files that the package brings for projects: templates, precisions, corrections, verdicts.
 
-They lie in the repository where it uses them itself, and the wheel has copies (setup.py). A project
-that has a file at the same place uses its own.
+In the repository they are where it uses them itself; the wheel has copies (setup.py). A project
+that has a file at the same path uses its own.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from answerkey.base.yaml_files import load_yaml
 
 
 def find_file(path: Path) -> Path:
-    """The file of the project at this place, or the package's. If neither is there: the place."""
+    """Return the project's file at this path, or the package's; the path itself if both lack it."""
     shipped = SHIPPED / path
     return shipped if not path.exists() and shipped.is_file() else path
 
 
 def find_dep(path: Path, *, stage: str) -> Path:
-    """The same for a file that a stage depends on.
+    """Return the same for a file that a stage depends on.
 
     Raises:
-        InputError: DVC would not notice a change in the project's file, with the line to add.
+        InputError: DVC would not notice a change of the project's file; names the line to add.
     """
     found = find_file(path)
     if found == path and path.exists() and PIPELINE.is_file():

@@ -1,5 +1,5 @@
-"""A stage as a command: it checks the installed code and all of params.yaml before it starts, and
-ends with a message on what a user can mend."""
+"""A stage as a command. It checks the installed code and all of params.yaml before it starts.
+Errors that a user can fix end it with a message."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ _Params = TypeVar("_Params")
 
 
 def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
-    """A parser of options, whose `--help` starts with the first paragraph of the docstring of that
-    module.
+    """Return a parser whose `--help` starts with the first paragraph of the module's docstring.
 
     >>> make_parser("stages.load_questions", "Every question, once.\\n\\nMore.").description
     'Every question, once.'
@@ -29,8 +28,8 @@ def make_parser(module: str, doc: str) -> argparse.ArgumentParser:
 
 
 def run_stage(main: Callable[[_Params], None], read_params: Callable[[], _Params]) -> None:
-    """Call the `main` of the module that Python runs with all params, once they are checked. Exit
-    status 0: done; 1: an error, which is on stderr; 2: options: there is none but `--help`."""
+    """Check all params, then call the stage's `main` with them. Exit status 0: done; 1: an error,
+    shown on stderr; 2: wrong options: there is only `--help`."""
     module = sys.modules[main.__module__]
     name = _name_stage(main)
     _hear_interrupts()
@@ -41,8 +40,8 @@ def run_stage(main: Callable[[_Params], None], read_params: Callable[[], _Params
 
 
 def run_command(main: Callable[..., None]) -> None:
-    """Call a `main` that parses the arguments of the command line itself, with `make_parser`, and
-    reads params when it needs them. Exit status as of `run_stage`."""
+    """Call a `main` that parses the command line itself, with `make_parser`, and reads params when
+    it needs them. Exit status as of `run_stage`."""
     _hear_interrupts()
     name = _name_stage(main)
     with tell_errors(name, label="error: "):

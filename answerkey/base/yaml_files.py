@@ -1,4 +1,4 @@
-"""Files of YAML, with the line of each mistake."""
+"""Read YAML files, with the line of each mistake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
 
 
 class _Loader(_Fastest):
-    """Of a key that stands twice, PyYAML would take the last value and lose the first."""
+    """Refuses a repeated key: PyYAML itself would keep only the last value."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -28,12 +28,12 @@ class _Loader(_Fastest):
         return mapping
 
 
-# What PyYAML raises on a value that its tag does not allow, such as `2020-99-99` or `!!bool x`.
+# Raised by PyYAML for a value that its tag does not allow, such as `2020-99-99` or `!!bool x`.
 _OF_A_TAG = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 def load_yaml(path: Path) -> Any:
-    """What a file of YAML holds; InputError names the file and the line that is no YAML."""
+    """Return the value of a YAML file. InputError names the file and line of a syntax error."""
     with path.open("rb") as file:
         try:
             return yaml.load(file, _Loader)

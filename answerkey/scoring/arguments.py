@@ -1,9 +1,9 @@
-"""What callers of a reward hand over, read as Python's own values: a worker has no other package.
+"""Read the arguments of a reward as Python's own values: a worker has no other package.
 
     >>> read_terms(database_name="fleet", order_matters=1, max_steps=float("nan"))["max_steps"]
 
-Tables hold values of numpy, pandas, polars, Arrow and `datasets`, and a null is None, NaN or
-pandas.NA there. They are known by their methods: none of these packages is imported.
+Tables hold values of numpy, pandas, polars, Arrow and `datasets`. A null in them is None, NaN or
+pandas.NA. These values are recognized by their methods: none of the packages is imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from answerkey.sqlite.clock import read_instant
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Those of a table as a list, those of a scalar as itself.
+# The methods that return a table as a list, or a scalar as a Python value.
 _READERS = ("tolist", "as_py", "to_pylist", "to_list")
 _OWN = frozenset((str, int, bool, NoneType, bytes, list, tuple, dict))
 _PLAIN = frozenset((str, int, float, bool, NoneType, bytes))
@@ -35,8 +35,8 @@ def read_value(value: Any) -> Any:
     >>> read_value(float("nan")), read_value(3), read_value(range(2))
     (None, 3, [0, 1])
 
-    NaN is a null for SQLite, too. What an array holds may be foreign still; what is of no known
-    kind comes back as it is.
+    NaN is a null for SQLite, too. Elements of an array may still be foreign values. A value of an
+    unknown kind is returned as it is.
     """
     kind = type(value)
     if kind in _OWN:
@@ -50,7 +50,7 @@ def read_value(value: Any) -> Any:
     if kind.__name__ in ("NAType", "NaTType"):
         return None
     for plain in (str, int, float):
-        if isinstance(value, plain):  # of a class of its own, such as an enum
+        if isinstance(value, plain):  # also a subclass, such as an enum
             return plain(value)
     if isinstance(value, Mapping):
         return dict(value)
@@ -58,7 +58,7 @@ def read_value(value: Any) -> Any:
 
 
 def read_nested(value: Any) -> Any:
-    """A value with all that it holds as Python's own."""
+    """Return a value with all values inside it as Python's own."""
     value = read_value(value)
     if isinstance(value, dict):
         return {str(key): read_nested(held) for key, held in value.items()}
@@ -73,7 +73,7 @@ def _are_plain(values: Sequence[Any]) -> bool:
 
 
 def read_json(name: str, value: Any) -> Any:
-    """Return a JSON value, whatever its arrays are. Raises TypeError if it holds anything else."""
+    """Return a JSON value, whatever its arrays are. Raises TypeError on any other value."""
     own = read_nested(value)
     if type(own) not in (*_PLAIN, list, tuple, dict):
         raise _refuse(name, "a JSON value", own)
@@ -81,11 +81,11 @@ def read_json(name: str, value: Any) -> Any:
 
 
 def write_json(name: str, value: Any) -> str:
-    """Return a JSON value as text. Raises TypeError if it holds anything else."""
+    """Return a JSON value as text. Raises TypeError on any other value."""
     try:
         try:
             return _ENCODER.encode(value)
-        except ValueError:  # NaN; JSON has no infinity, and Python reads it
+        except ValueError:  # NaN or infinity: not JSON, but Python writes and reads them
             return json.dumps(read_nested(value))
     except TypeError as error:
         raise TypeError(f"{name}: expected a JSON value, found {value!r:.80}: {error}") from error
@@ -126,7 +126,7 @@ def _read_row(name: str, row: Any) -> tuple[Any, ...]:
     return row if _are_plain(row) else tuple(map(read_value, row))
 
 
-# The terms of a question, by name: what is taken as it is, and how the rest is read.
+# The terms of a question by name: the types that need no conversion, and a reader for the others.
 
 
 def _refuse(name: str, expected: str, value: Any) -> TypeError:
@@ -159,7 +159,7 @@ def read_flag(name: str, value: Any) -> bool:
 
 
 def read_count(name: str, value: Any) -> int | None:
-    """Return a whole number or None; a column with nulls has it as a float."""
+    """Return a whole number or None. A column with nulls holds it as a float."""
     own = read_value(value)
     if own is None or type(own) is int:
         return own
@@ -188,8 +188,8 @@ def read_rule_term(name: str, value: Any) -> Rule | None:
 
 
 def read_clock(name: str, value: Any) -> str | None:
-    """Return what a clock says in the words of SQLite. A reader of JSON may have made a date or a
-    time of the text of an export."""
+    """Return the time of a clock as SQLite writes it. A reader of JSON may have turned the text of
+    an export into a date or a time."""
     own = read_value(value)
     if own is None or own == "":
         return None
@@ -215,10 +215,10 @@ _TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
 
 
 def read_terms(**terms: Any) -> dict[str, Any]:
-    """Return the terms of a question, each as its type says; JSON is text.
+    """Return the terms of a question, each with its own type; JSON becomes text.
 
     Raises:
-        TypeError: one of them is something else.
+        TypeError: a term has another type.
         ValueError: a count is below 1.
     """
     return {name: _TERMS[name][1](name, value) for name, value in terms.items()}
@@ -228,8 +228,8 @@ def read_column(name: str, values: Any, count: int) -> Iterable[Any]:
     """Return a column of a term, with a value for each of `count` completions.
 
     Raises:
-        TypeError: a value is something else than the term.
-        ValueError: there are more values, or fewer.
+        TypeError: a value has another type than the term.
+        ValueError: the column has more than `count` values, or fewer.
     """
     taken, read = _TERMS[name]
     column = read_value(values)
@@ -254,11 +254,11 @@ def _list_values(name: str, values: Any) -> list[Any]:
 def check_names(
     like: Callable[..., Any] | None = None, *, ignores_others: bool = False
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A decorator: the keys of `**named: Unpack[...]` stand one by one in the signature of a
-    function, and what they mean in its docstring; an error says which names are wrong, which taken.
+    """Return a decorator that lists each key of `**named: Unpack[...]` in a function's signature,
+    and explains it in the docstring. A call with wrong or missing names raises a clear TypeError.
 
-    like: the function whose docstring it has.
-    ignores_others: whether names that it does not know are dropped, in place of an error.
+    like: use the docstring of this function.
+    ignores_others: drop unknown names instead of raising an error.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

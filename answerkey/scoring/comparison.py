@@ -1,10 +1,11 @@
-"""Whether predicted rows equal a gold answer by a rule, and how they differ.
+"""Decide whether predicted rows equal a gold answer by a rule, and say how they differ.
 
-Rows are compared by `answerkey.sqlite.answers`; a rule only says which columns are compared, in
+Rows are compared by `answerkey.sqlite.answers`. A rule only says which columns are compared, in
 which order, and how values are read. If LIMIT cuts through rows that tie, each choice is right:
 
-    ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) -> the segments [a], of which one row is in
-    every right answer, and [b, c], of which one row is: a and b are right, a and c are, b and c not
+    ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) has two segments: [a], of which a right
+    answer has one row, and [b, c], of which it has one row. So (a, b) and (a, c) are right, and
+    (b, c) is wrong.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from answerkey.sqlite.answers import (
     match_rows,
 )
 
-# Values that the search for columns looks at: about a second. Counted, so that a verdict depends on
-# no clock.
+# The search for columns ends after this many values, about a second. It counts values and not
+# seconds, so that no verdict depends on a clock.
 MAX_LOOKED_AT = 4_000_000
 
-_Places = tuple[Sequence[int], Sequence[int]]  # of the rows of both sides
+_Places = tuple[Sequence[int], Sequence[int]]  # one number per row of gold and of the prediction
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The rows that may be in a right answer. If rows tie, `takes` says how many rows of each
-    segment are in one. If LIMIT cuts through a tie, `places` says in which segment each row is;
-    else all rows are in a right answer."""
+    """The rows that a right answer may have. If rows tie, `takes` says how many rows of each
+    segment a right answer has. If LIMIT cuts through a tie, `places` is the segment of each row;
+    else every row belongs to each right answer."""
 
     rows: list[Row]
     takes: list[int] = field(default_factory=list)
@@ -63,7 +64,7 @@ def rows_match(
     order_matters: bool,
     accepted_rows: Sequence[Any] | None = None,
 ) -> bool:
-    """Whether the rows are a right answer by the rule.
+    """Return whether the rows are a right answer by the rule.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> rows_match([(1, "a")], [["a", 1.0]], rule=read_rule("spider"), order_matters=False)
@@ -76,8 +77,8 @@ def rows_match(
     True
 
     accepted_rows: if rows tie, the segments of a right answer, in their order if the order of rows
-        counts. A number stands for so many rows of the gold answer, the next ones, in any order.
-        {rows, take} stands for so many of these rows, in any order, if LIMIT cuts through a tie.
+        counts. A number n means the next n rows of the gold answer, in any order.
+        {rows, take} means `take` of these rows, in any order, if LIMIT cuts through a tie.
 
     Raises:
         ValueError: the segments have another number of rows than the gold answer.
@@ -87,7 +88,7 @@ def rows_match(
 
 
 def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expected:
-    """The rows of a gold answer, and those that are accepted instead if LIMIT cuts a tie."""
+    """Return the rows of a gold answer, or the rows that are accepted if LIMIT cuts a tie."""
     gold = answer_rows(gold_answer)
     if accepted_rows is None:
         return Expected(gold)
@@ -110,7 +111,7 @@ def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expe
 
 
 def is_right(rows: list[Row], expected: Expected, *, rule: Rule, order_matters: bool) -> bool:
-    """Whether some order of columns, of those that the rule allows, makes the rows right."""
+    """Return whether the rows are right in some order of columns that the rule allows."""
     if not _has_row_count(rows, expected, rule):
         return False
     if not rows:
@@ -172,7 +173,7 @@ def _columns_match(
 def pair_columns(
     gold: list[Column], predicted: list[Column], rule: Rule
 ) -> tuple[list[Row], list[Row]]:
-    """The rows of two sides, with integers as floats where the column of one side has a float."""
+    """Return the rows of both sides; a column with a float on either side holds only floats."""
     pairs = [
         (read_as_floats(left), read_as_floats(right))
         if rule.numbers_by_value and (has_float(left) or has_float(right))
@@ -199,7 +200,7 @@ def _is_choice(
     *,
     is_ordered: bool,
 ) -> bool:
-    """Whether the rows are those of some right answer: as a multiset, a set or a subset of one.
+    """Return whether the rows are those of a right answer: as a multiset, a set or a subset of it.
 
     takes, places: those of `Expected`.
     """
@@ -243,13 +244,13 @@ def _is_choice(
     return (
         rest <= first + second
         and rest.total() <= first_take + second_take
-        and (rest - second).total() <= first_take  # what the other segment has not
+        and (rest - second).total() <= first_take  # rows that only the first segment has
         and (rest - first).total() <= second_take
     )
 
 
 def _list_places(row_count: int, expected: Expected, ordered: Order) -> _Places:
-    """For each gold and each predicted row where it stands, as far as that counts."""
+    """Return a number for each gold and predicted row: its position, if the order counts."""
     if not ordered:
         return [0] * len(expected.rows), [0] * row_count
     if ordered is True and expected.places is None:
@@ -261,7 +262,7 @@ def _list_places(row_count: int, expected: Expected, ordered: Order) -> _Places:
 def list_column_orders(
     gold: list[Column], predicted: list[Column], places: _Places, *, rule: Rule, is_choice: bool
 ) -> Iterator[tuple[int, ...]]:
-    """Yield the orders of columns that may be right: for each gold column a predicted one.
+    """Yield the orders of columns that may be right: a predicted column for each gold column.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> gold, predicted = [("a", "b"), (1, 2)], [(1, 2), ("a", "b")]
@@ -269,12 +270,12 @@ def list_column_orders(
     >>> list(list_column_orders(gold, predicted, ([0, 0], [0, 0]), rule=rule, is_choice=False))
     [(1, 0)]
 
-    A gold column can only be a predicted column that holds the same values, each as often. The
-    search goes on, column by column, as long as the rows of the columns chosen so far are the same
-    on both sides. Floats that a chain of close ones joins are equal here, so an order that is found
-    must still be tried. No right one is left out, unless `MAX_LOOKED_AT` ends the search.
+    A gold column can only match a predicted column that holds the same values, each as often. The
+    search adds one column at a time, while both sides have the same rows in the columns chosen so
+    far. Floats that a chain of close floats joins are equal here, so the caller must check each
+    order. No right order is missed, unless `MAX_LOOKED_AT` ends the search.
 
-    is_choice: predicted rows may be some of the gold rows.
+    is_choice: the predicted rows may be a part of the gold rows.
     """
     sides = (gold, predicted)
     values = (value for side in sides for column in side for value in read_as_floats(column))
@@ -298,7 +299,7 @@ def list_column_orders(
         return bool(right <= left if is_choice else left == right)
 
     def extend(places: _Places, a: int, b: int) -> _Places:
-        """The places, told apart by one more column."""
+        """Number the rows again, so that rows that differ in one more column get other numbers."""
         known: dict[Any, int] = {}
         columns = code(0, a, is_loose(a, b)), code(1, b, is_loose(a, b))
         left, right = (
@@ -332,12 +333,12 @@ def list_column_orders(
             stack += [((*chosen, b), extended) for b in reversed(free)]
 
 
-# --- where and how rows differ
+# How rows differ.
 
 SHOWN_ROWS = 5
 SHOWN_CHARACTERS = 200
-# Of the prediction and the gold answer together; of more, only the number of rows is said, since to
-# find in what they differ takes about ten times as long as to find that they do.
+# Values of the prediction and the gold answer together. Above it, only the number of rows is
+# reported: to find the rows that differ takes about ten times as long as to find that they do.
 MAX_EXPLAINED_VALUES = 5_000
 
 
@@ -352,8 +353,8 @@ class DifferenceKind(StrEnum):
 
 
 class RowDifference(NamedTuple):
-    """How rows differ, as a sentence, with some rows: missing ones are those of the gold answer,
-    unexpected ones those of the prediction. Long texts in them are cut."""
+    """A sentence that says how rows differ, with some rows: `missing` are rows of the gold answer,
+    `unexpected` are rows of the prediction. Long texts in them are cut."""
 
     kind: DifferenceKind
     detail: str
@@ -361,7 +362,7 @@ class RowDifference(NamedTuple):
     unexpected: list[Row]
 
 
-# What a prediction may be right but for, and how the rule would be then.
+# The single faults of a prediction, and how the rule would have to be to accept it.
 _BUT_FOR = (
     (DifferenceKind.COLUMN_ORDER, "The columns stand in another order.", {"columns": "any_order"}),
     (
@@ -391,8 +392,8 @@ def find_difference(
     >>> find_difference([("1",)], 1, rule=read_rule("strict"), order_matters=False).detail
     'The values are right, but of another type.'
 
-    The first of these that is true is said: another number of columns; right but for the order of
-    the columns, the types of values or the order of the rows; too few rows, too many, wrong ones.
+    The first of these that applies is returned: another number of columns; only the order of
+    columns, the types of values or the order of rows is wrong; too few, too many or wrong rows.
     """
     expected = read_expected(gold_answer, accepted_rows)
     if is_right(rows, expected, rule=rule, order_matters=order_matters):
@@ -443,8 +444,8 @@ def _count_rows(rows: list[Row], expected: Expected, rule: Rule) -> tuple[int, i
 
 
 def _list_leftovers(rows: list[Row], expected: Expected, rule: Rule) -> tuple[list[Row], list[Row]]:
-    """The gold rows that the prediction lacks, if a right answer has them all, and its rows that
-    the gold answer lacks; columns are taken in the order in which they stand."""
+    """Return the gold rows that the prediction lacks, if every right answer has them all, and the
+    predicted rows that the gold answer lacks. Columns are compared in their order."""
     if not rows or not expected.rows:
         return expected.rows, rows
     gold, predicted = read_columns(expected.rows, rule), read_columns(rows, rule)

@@ -1,9 +1,9 @@
-"""Completions: the text of a model's answer in any shape that trainers send, and the SQL in it.
+"""Read the text of a model's answer in any shape that trainers send, and extract its SQL.
 
     >>> extract_sql("Two ways.\\n```sql\\nSELECT 1\\n```\\nor\\n```\\nSELECT 2\\n```")
     'SELECT 2'
 
-The time grows with the length of the text alone, also for hostile texts.
+The time grows linearly with the length of the text, also for hostile texts.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-_MAX_FENCES = 1_000  # nobody writes so many
+_MAX_FENCES = 1_000  # more than any honest text has
 _SHOWN = 80  # characters of a text without a fence
 _IS_COMPLETION = "it stands in a fenced block, so it is a `completion`: a `prediction` is SQL alone"
 
-# Languages that are SQL stand directly behind the fence, or behind spaces on a line of their own.
-# Any other word stays in the content, which then does not begin like a query.
+# A language that is SQL is directly behind the fence, or behind spaces and alone on the line. Any
+# other word belongs to the content, which then does not begin like a query.
 _FENCE = re.compile(
     r"(?P<fence>`{3,}|~{3,})"
     r"(?P<label>(?i:sql|sqlite3?|mysql)(?![\w+#-])"
     r"|[ \t]++(?i:sql|sqlite3?|mysql)[ \t]*(?=\r?\n))?"
 )
-# What follows the first group may be nothing: so it is never tried again with less.
+# The second group may be empty, so the first group never backtracks.
 _BEGIN = re.compile(
     r"(?:[\s(\ufeff]+|--[^\n]*|/\*.*?(?:\*/|\Z))*(?P<query>(?i:SELECT|WITH|VALUES)\b)?", re.DOTALL
 )
@@ -38,8 +38,8 @@ def read_completion(completion: Any) -> str:
     >>> read_completion(None), read_completion([])
     ('', '')
 
-    The content of a message is a text, or a list of parts, of which those of text count. Anything
-    else is no text.
+    The content of a message is a text or a list of parts; only parts of type text count. Any other
+    value is an empty text.
     """
     if type(completion) is str:
         return completion
@@ -64,13 +64,13 @@ def extract_sql(text: str) -> str | None:
     >>> extract_sql("```sql\\nSELECT 1\\n```\\nIt returns\\n```\\n1\\n```")
     'SELECT 1'
 
-    A block is three or more backticks or tildes up to the next run of them that is at least as
-    long, or up to the end of a text that was cut off. It counts if it is labelled as SQL or begins
-    like a query: SELECT, WITH or VALUES, after comments and parentheses. The last one that begins
-    like a query is taken; without any, the last one that is labelled.
+    A block starts with three or more backticks or tildes. It ends at the next run of them that is
+    at least as long, or at the end of a text that was cut off. It counts if its label is SQL or if
+    it begins like a query: SELECT, WITH or VALUES, after comments and parentheses. The last block
+    that begins like a query is returned, or else the last one with a label.
 
-    Thinking is no answer: only what follows the last `</think>` counts, and of that nothing behind
-    a `<think>`.
+    Thinking is not an answer: only the text after the last `</think>` counts, up to the next
+    `<think>`.
     """
     text = _drop_thinking(text)
     runs = list(islice(_FENCE.finditer(text), _MAX_FENCES + 1))
@@ -91,9 +91,9 @@ def extract_sql(text: str) -> str | None:
         if closing is None:
             if begin.lastgroup:
                 break
-            # a stray fence, or one that is talked about
+            # a stray fence, or one that the text only mentions
             number = next((n for n in behind if runs[n].start() >= begin.end()), len(runs))
-        else:  # a label opens a block, whether or not its fence closes one
+        else:  # a label opens a block, even if its fence could close one
             number = closing if runs[closing]["label"] else closing + 1
     if span := query or labelled:
         return text[slice(*span)].strip()
@@ -101,9 +101,9 @@ def extract_sql(text: str) -> str | None:
 
 
 def _match_begin(text: str, start: int, end: int) -> re.Match[str]:
-    """What text begins with, before `end`: the group `query` if it begins like one."""
+    """Match the start of a text, before `end`: the group `query` if it begins like a query."""
     begin = _BEGIN.match(text, start, end)
-    assert begin is not None  # the pattern matches nothing, too
+    assert begin is not None  # the pattern also matches the empty text
     return begin
 
 
@@ -112,7 +112,7 @@ def _drop_thinking(text: str) -> str:
 
 
 def explain_no_query(text: str | None) -> str:
-    """Return why a text, in which `extract_sql` finds nothing, has no query.
+    """Return the reason why `extract_sql` finds no query in a text.
 
     >>> explain_no_query("SELECT 1")
     'no SQL in a fenced block: the text begins as SQL does, without a fence (```sql) before it'
@@ -141,12 +141,12 @@ def explain_no_query(text: str | None) -> str:
 
 
 def has_query(text: str) -> bool:
-    """Whether a text begins like a query."""
+    """Return whether a text begins like a query."""
     return _match_begin(text, 0, len(text)).lastgroup is not None
 
 
 def explain_fence(sql: str) -> str:
-    """Return a hint for SQL that SQLite refuses if it is a completion; else nothing.
+    """Return a hint if SQL that SQLite refuses is a completion; else an empty text.
 
     >>> explain_fence("SELECT nothing")
     ''

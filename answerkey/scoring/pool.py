@@ -1,8 +1,8 @@
 """Pools: worker processes that score predictions, shared by all threads of a process.
 
-Jobs go to a process from a thread, so that who asks does nothing but wait: an exception there, such
-as that of a handler of SIGALRM, finds nothing half done. A process that is ended, because its
-prediction took too long or because somebody killed it, is replaced.
+Threads of the pool talk to the processes, and the caller only waits: an exception in the caller,
+such as that of a handler of SIGALRM, cannot interrupt a message halfway. A process that is ended,
+because its prediction took too long or because somebody killed it, is replaced.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WORKERS_VARIABLE = "ANSWERKEY_WORKERS"
 _LOG = logging.getLogger("answerkey.scoring")
 _MAX_WORKERS = 8  # by default: several trainers may share a machine
 _JOBS_AT_ONCE = 64
-_TRIES = 2  # of a job whose process is ended otherwise than by its seconds
+_TRIES = 2  # of a job whose process ended for another reason than its CPU seconds
 _FAILED_STARTS = 3
 _NONE_BEGUN = b"\xff"
 
@@ -46,8 +46,8 @@ _START = (
     " from answerkey.scoring.worker import main; main(*sys.argv[2:])"
 )
 
-# Nobody forks while a process starts: a fork would hold the worker's end of its pipe open, and for
-# ever a lock that tempfile takes at first.
+# No other thread forks while a process starts: the fork would keep the worker's end of the pipe
+# open, and might keep a lock of tempfile locked for ever.
 _STARTING = threading.Lock()
 os.register_at_fork(
     before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_STARTING.release
@@ -57,7 +57,7 @@ os.register_at_fork(
 class Pool:
     """Worker processes with the same limits; options as in `answerkey.reward`.
 
-    Threads may share a pool. So may forks: each has up to `workers` of its own.
+    Threads may share a pool. Forks may, too: each fork has up to `workers` processes of its own.
     """
 
     def __init__(self, workers: int | None = None, limits: Limits | None = None) -> None:
@@ -76,11 +76,11 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """End the workers; they start again if the pool is asked again."""
+        """End the workers. They start again when the pool gets new jobs."""
         _end_own_workers(self._by_process)
 
     def run(self, jobs: Sequence[Job]) -> list[Any]:
-        """Return what each job gives, in their order.
+        """Return the result of each job, in the order of the jobs.
 
         Raises:
             Exception: what a worker raised, such as FileNotFoundError for a missing database.
@@ -89,11 +89,11 @@ class Pool:
         return self.find_workers().run(jobs)
 
     def find_workers(self) -> Workers:
-        """Those of this process, which may be a fork."""
+        """Return the workers of this process, which may be a fork."""
         process = os.getpid()
         if process not in self._by_process:
             new = Workers(self._count, self._limits)
-            if self._by_process.setdefault(process, new) is not new:  # another thread's came first
+            if self._by_process.setdefault(process, new) is not new:  # another thread was faster
                 new.close()
         return self._by_process[process]
 
@@ -117,7 +117,7 @@ _SHARED: dict[tuple[int | None, Limits | None], Pool] = {}
 
 
 def find_shared_pool(workers: int | None, limits: Limits | None) -> Pool:
-    """The pool of all calls without one of their own, with so many workers and these limits."""
+    """Return the pool that all calls with these limits and this number of workers share."""
     known = _SHARED.get((workers, limits))
     return known or _SHARED.setdefault((workers, limits), Pool(workers, limits=limits))
 
@@ -130,8 +130,8 @@ class _Batch:
 
 
 class Workers:
-    """The workers of one process: threads that take jobs from one queue, some of a run at a time,
-    and have them done by a process that is free, or by a new one."""
+    """The workers of one process. Threads take jobs from one queue, a share of a run at a time, and
+    give each share to a free process or to a new one."""
 
     def __init__(self, count: int, limits: Limits) -> None:
         self.free: list[WorkerProcess] = []
@@ -147,14 +147,14 @@ class Workers:
             thread.start()
 
     def run(self, jobs: Sequence[Job]) -> list[Any]:
-        """Return all answers; if anything is raised, end the processes that are busy with them."""
+        """Return all results. If anything is raised, kill the processes that work on these jobs."""
         count = len(self._threads)
         size = min(math.ceil(len(jobs) / (4 * count)), _JOBS_AT_ONCE)
         shares = [range(len(jobs))[n : n + size] for n in range(0, len(jobs), size or 1)]
         outcomes: list[Any] = [None] * len(jobs)
         batch, waiting = _Batch(jobs), iter(shares)
         try:
-            for share in islice(waiting, 2 * count):  # the others wait here, so that no run does
+            for share in islice(waiting, 2 * count):  # the queue stays short: other runs get a turn
                 self._queue.put((batch, share))
             for _ in shares:
                 share, answers = batch.answers.get()
@@ -179,7 +179,7 @@ class Workers:
         for process in list(self.busy):
             process.kill()
         for thread in self._threads:
-            if thread is not threading.current_thread():  # which may collect a pool as garbage
+            if thread is not threading.current_thread():  # a thread may collect a pool as garbage
                 thread.join()
         for process in self.free:
             process.end()
@@ -187,21 +187,21 @@ class Workers:
     def _serve(self) -> None:
         while (task := self._queue.get()) is not None:
             self._answer(*task)
-            del task  # and what it holds
+            del task  # frees its jobs while the thread waits
 
     def _answer(self, batch: _Batch, share: range) -> None:
         try:
             answers = self._do(batch, share)
-        except Exception as error:  # the thread that asked raises it
+        except Exception as error:  # the calling thread raises it
             answers = [error]
         batch.answers.put((share, answers))
 
     def _do(self, batch: _Batch, share: range) -> list[Any]:
         answers: dict[int, Any] = {}
         deaths: Counter[int | None] = Counter()
-        done = None  # how many of those that are left a process did before it ended
+        done = None  # how many of the jobs left a process finished before it ended
         while left := [job_index for job_index in share if job_index not in answers]:
-            left = left[: done or None]  # by themselves, so that nothing ends them again
+            left = left[: done or None]  # repeat the finished ones without the fatal one
             try:
                 process = self.free.pop()
             except IndexError:  # all are busy
@@ -236,7 +236,7 @@ class Workers:
         return [answers[job_index] for job_index in share]
 
     def _explain_end(self, end: ProcessEnd, deaths: int, job: Job) -> tuple[str, str] | None:
-        """Why a job has no rows with which a process ended; None if it is to be tried again."""
+        """Return reason and detail if a job killed its process; None if the job is tried again."""
         if end.is_overdue:
             seconds = self._limits.max_seconds
             return Reason.TIME_EXCEEDED, f"more than {seconds} seconds of CPU time"
@@ -250,9 +250,9 @@ class Workers:
 class ProcessEnd(NamedTuple):
     """How a process ended.
 
-    status: negative if a signal ended it; "unknown" if somebody else was told, or nobody.
-    begun: the number of the job that it began last.
-    is_overdue: its seconds were over.
+    status: negative if a signal ended it; "unknown" if it was lost, as with SIGCHLD ignored.
+    begun: the index of the job that it began last.
+    is_overdue: whether it used up its CPU seconds.
     """
 
     status: int | str
@@ -261,14 +261,14 @@ class ProcessEnd(NamedTuple):
 
 
 class WorkerProcess:
-    """A process that does jobs: they come by its standard input, and their answers by its standard
-    output. In a file it tells which job it begins, and that its seconds are over.
+    """A process that does jobs. It reads jobs from its standard input, and writes the results to
+    its standard output. It writes to a file which job it begins, and that its CPU seconds are over.
 
-    It is no fork, which would have the locks of other threads, and the memory of a trainer.
+    It is not a fork: a fork would have the locks of other threads, and the memory of a trainer.
     """
 
     def __init__(self, limits: Limits) -> None:
-        # Without what the environment adds to Python, which takes a fifth of the time.
+        # -I and -S: without site-packages Python starts in a fifth of the time.
         command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
         with _STARTING, _hold_standard_files():
             self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
@@ -278,7 +278,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[self._begun.fileno()],
-                start_new_session=True,  # Ctrl-C is for the process that asks
+                start_new_session=True,  # Ctrl-C is for the calling process
             )
         self.pid = self._process.pid
         assert self._process.stdin is not None  # a pipe, as asked for
@@ -286,7 +286,7 @@ class WorkerProcess:
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
     def do(self, jobs: Sequence[Job]) -> list[Any] | None:
-        """Return what each gives, or the exception that it raises; None if the process is dead."""
+        """Return the result or the exception of each job; None if the process is dead."""
         os.pwrite(self._begun.fileno(), _NONE_BEGUN, 0)
         try:
             write_message(self._stdin.fileno(), jobs)
@@ -300,7 +300,7 @@ class WorkerProcess:
 
     def end(self) -> ProcessEnd:
         self.kill()
-        # Popen says 0 if nobody can know. A process that was killed, or failed, has no such status.
+        # Popen says 0 if the status is lost. A process that was killed, or failed, is never 0.
         status = self._process.wait() or "unknown"
         begun, *overdue = os.pread(self._begun.fileno(), 2, 0) or _NONE_BEGUN
         for file in (self._stdin, self._stdout, self._begun):
@@ -310,8 +310,8 @@ class WorkerProcess:
 
 @contextlib.contextmanager
 def _hold_standard_files() -> Iterator[None]:
-    """Fill the places 0, 1 and 2 of files that are closed. A pipe there would be lost in a new
-    process, which has its own there, and get what anybody prints."""
+    """Open files 0, 1 and 2 if they are closed. A pipe with such a number would be lost in a new
+    process, which has its own files there, and would receive whatever anybody prints."""
     held: list[int] = []
     try:
         while (file := os.open(os.devnull, os.O_RDWR)) <= 2:

@@ -1,20 +1,20 @@
-"""The rules of comparison by name: what makes predicted rows equal to a gold answer.
+"""Rules of comparison by name: when predicted rows equal a gold answer.
 
     >>> read_rule("spider").columns
     'any_order'
     >>> read_rule("subset,>=,2").row_count
     ('>=', 2)
 
-docs/exports.md has their table. spider2 and subset are loose: what was not asked for is right,
-too. So spider2 takes one column more and no row of all that can be counted, and a subset is told
-how many rows it needs. They are rules of single questions.
+docs/exports.md has their table. spider2 and subset are loose: they accept more or less than the
+question asks for. So spider2 accepts one additional column and never other rows, and subset needs a
+number of rows. They are rules for single questions.
 
 Sources: spider, the execution match of taoyds/test-suite-sql-eval (`result_eq`); bird, BIRD's
 `set(predicted) == set(gold)`; spider2, the `compare_pandas_table` of Spider 2.0; multiset, set,
 list and subset, the grading methods of ReViSQL. They differ from their sources on purpose. One
-order of columns holds for all rows, where ReViSQL sorts the values of each row and Spider 2.0 looks
-for each column by itself. ReViSQL also removes rows of NULL and blanks, and takes a single number
-within 1 % for right; here neither is done.
+order of columns holds for all rows here, while ReViSQL sorts the values of each row and Spider 2.0
+looks for each column by itself. ReViSQL also removes rows of NULL and blanks, and accepts a single
+number within 1 %; these rules do neither.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _EXACT = Context(prec=40)
 class Rule:
     """The conditions under which rows equal those of a gold answer.
 
-    rows: "multiset", or "set" (how often a row occurs does not count), or "subset" (a set, each row
-        of which is one of the gold answer's; it is empty only if the gold answer is).
-    order: whether the order of rows counts: "gold" (as the question's order_matters says, but for
-        rows that tie), "always" or "never", as in every set.
-    columns: "same", or "any_order", one order for all rows, or "superset", the columns asked for
-        in any order, and up to `extra_columns` others, from 1.
+    rows: "multiset"; "set" (how often a row occurs does not count); or "subset" (a set whose rows
+        are all in the gold answer; it is empty only if the gold answer is).
+    order: whether the order of rows counts: "gold" (as the question's order_matters says, except
+        for rows that tie), "always" or "never". A set needs "never".
+    columns: "same"; "any_order" (one order for all rows); or "superset" (the columns asked for in
+        any order, and 1 to `extra_columns` others).
     numbers_by_value: 1 equals 1.0. Two columns of integers are compared exactly; if one of two
         columns holds a float, within the tolerance.
     numeric_text: a text that reads as a number equals it: see `read_number`.
     rel_tol, abs_tol: how far floats may be apart, as in `math.isclose`; rel_tol is below 1.
-    digits: floats are rounded to so many decimals first, at most 15, a half away from 0.
-    row_count: how many rows a subset needs, from 1, duplicates removed: ("=", n) or (">=", n).
+    digits: floats are first rounded to this number of decimals (0 to 15), a half away from 0.
+    row_count: how many distinct rows a subset needs, at least 1: ("=", n) or (">=", n).
     """
 
     name: str
@@ -85,11 +85,11 @@ class Rule:
 
     @property
     def is_loose(self) -> bool:
-        """Whether less than what was asked for is right, or more: guesses are, too."""
+        """Whether the rule accepts more or less than was asked for, and so also guesses."""
         return self.rows == "subset" or self.columns == "superset"
 
     def allows_width(self, width: int, gold_width: int) -> bool:
-        """Whether the rows may have `width` columns if the gold answer has `gold_width`."""
+        """Return whether rows of `width` columns can equal a gold answer of `gold_width`."""
         extra = self.extra_columns if self.columns == "superset" else 0
         return gold_width <= width <= gold_width + extra
 
@@ -134,7 +134,7 @@ def read_rule(rule: str | Rule | None, rel_tol: float | None = None) -> Rule:
     >>> read_rule("subset,=,3").row_count
     ('=', 3)
 
-    rel_tol: in place of the rule's own.
+    rel_tol: replaces the rule's own.
 
     Raises:
         ValueError: on a name, an option or a value that does not exist.
@@ -181,9 +181,9 @@ def read_number(text: str) -> int | float | None:
     >>> [read_number(text) for text in (" 3", "0x10", "inf", "1,000", "", "1e999")]
     [None, None, None, None, None, None]
 
-    It is a decimal literal of ASCII characters: digits, perhaps with a sign, a point and an
-    exponent, and nothing around it. Digits alone are an integer if 64 bits hold it; else what is
-    finite is a float.
+    A number is a decimal literal of ASCII characters: digits, optionally with a sign, a point and
+    an exponent, and nothing around it. Digits alone are an integer if it fits in 64 bits; any other
+    finite number is a float.
     """
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -195,7 +195,7 @@ def read_number(text: str) -> int | float | None:
 
 
 def read_columns(rows: Sequence[Sequence[Any]], rule: Rule) -> list[Column]:
-    """The columns of rows of one width, with texts read and floats rounded if the rule says so.
+    """Return the columns of rows, with texts read and floats rounded if the rule says so.
 
     >>> from answerkey.scoring.rules import read_rule
     >>> read_columns([("1", 2.0), ("x", 3.126)], read_rule("multiset,digits=2"))
@@ -216,13 +216,13 @@ def read_columns(rows: Sequence[Sequence[Any]], rule: Rule) -> list[Column]:
 
 
 def round_half_up(value: float, digits: int) -> float:
-    """Return a float to so many decimals as ROUND of SQLite gives it: a half away from 0.
+    """Return a float rounded as SQLite's ROUND does it: a half away from 0.
 
     >>> round_half_up(2.675, 2), round_half_up(-0.5, 0), round_half_up(8.025 / 3, 3)
     (2.68, -1.0, 2.675)
 
-    Python's `round` takes 0.25 to 0.2, and 2.675 to 2.67, since the float is a little less. So a
-    float counts as the decimal of 15 digits that it is nearest to, which drops what rounding left.
+    Python's `round` gives 0.2 for 0.25, and 2.67 for 2.675, since the float is slightly below. So
+    this function rounds the nearest decimal of 15 digits, which removes errors of the float.
     """
     if not abs(value) < _ALL_WHOLE:  # NaN and infinity, too
         return value

@@ -1,8 +1,8 @@
-"""What a worker process does: jobs come over a pipe, and what they give goes back.
+"""A worker process: it reads jobs from a pipe, executes them, and writes the results back.
 
-It executes SQL that nobody has read, so it may be ended at any moment: by the kernel, once a job
-has used its seconds of CPU time, whatever SQLite is doing then (a single step may heed no interrupt
-and last for hours). It never outlives the process that started it.
+It executes untrusted SQL, so it may be killed at any moment. The kernel ends it when a job has used
+its seconds of CPU time, whatever SQLite is doing then: a single step may ignore every interrupt and
+last for hours. A worker never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ RIGHT, WRONG = 1.0, 0.0
 # Reasons beside those of the guard (Reason) and of differences (DifferenceKind).
 NO_QUERY = "no_query"
 WORKER_DIED = "worker_died"
-# What is told of a right prediction that no suite has tried.
+# The detail of a right prediction whose question has no suite.
 NO_SUITE = "no suite: right on the database, as is its answer said by heart"
 SUMMARY_ROWS = 20
-# Environment variables that say where databases are: those of questions, those of test suites.
+# Environment variables with the folders of databases, and of the databases of test suites.
 DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
 SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 
@@ -56,22 +56,22 @@ SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 # many small ones, such as those of test suites.
 _MIN_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
-_KEPT_STATEMENTS = 64  # compiled queries, of 5 kB each: many predictions for a database are alike
+_KEPT_STATEMENTS = 64  # compiled queries, 5 kB each: predictions for one database are often alike
 _KEPT_HASHES = 1 << 16
-_KEPT_SUITES = 32  # predictions for one question come together
+_KEPT_SUITES = 32  # predictions for one question arrive together
 
-LEAST_STEPS = 1_000_000  # of a budget
-# More if nobody knows how many steps the gold query takes: some fifty scans of all tables.
+LEAST_STEPS = 1_000_000  # the smallest budget
+# A larger budget if the steps of the gold query are unknown: about fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 _SECONDS_BETWEEN_LOOKS = 1
 
-_TRIES = 5  # of a file that becomes another meanwhile
+_TRIES = 5  # for a file that changes while it is read
 _CHANGING = f"changed {_TRIES} times while it was read: expected a file that stays as it is"
 
 
 class JobKind(StrEnum):
-    """The result of a job: a reward (None if the text has no query), an Explanation, the rows of
-    the query, a RowSummary of them (None if the query has no rows), or the columns that it reads
+    """The kind of a job's result: a reward (None if the text has no query), an Explanation, the
+    rows of the query or a RowSummary of them (None if it has no rows), or the columns that it reads
     (None if it is refused)."""
 
     SCORE = "score"
@@ -84,12 +84,12 @@ class JobKind(StrEnum):
 class Job(NamedTuple):
     """One prediction.
 
-    text: SQL, or a completion from which it is taken; None if nothing was predicted.
-    max_steps: the budget of the query; None: by the size of the database.
+    text: SQL, or a completion that contains SQL; None if nothing was predicted.
+    max_steps: the budget of the query; None: it depends on the size of the database.
     gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
-    suites_folder: where the databases of test suites are.
-    database_sha256: of the file at path; None: nobody says.
-    now: what the clock says in the query, as `read_instant` writes it; None: one that reads it is
+    suites_folder: the folder with the databases of test suites.
+    database_sha256: the hash of the file at path; None: unknown, so it is not checked.
+    now: the time of the clock, as `read_instant` writes it; None: a query that reads the clock is
         refused.
     """
 
@@ -113,11 +113,11 @@ class Job(NamedTuple):
 class Explanation:
     """A reward and the reason for it.
 
-    reason: a text; None if the prediction is right; `no_query`; why the query has no answer (a
-        value of `Reason`, such as sql_error or time_exceeded); or how its rows differ (one of
-        `DifferenceKind`, such as too_few_rows).
-    detail: the same in words: SQLite's own if it refuses the query; `no suite` if the prediction is
-        right, and no test suite has tried it.
+    reason: None if the prediction is right; else `no_query`, a value of `Reason` if the query has
+        no answer (such as sql_error or time_exceeded), or one of `DifferenceKind` if its rows
+        differ (such as too_few_rows).
+    detail: a sentence: SQLite's own if it refuses the query; `no suite` if the prediction is
+        right, and its question has no test suite.
     missing, unexpected: some rows that the answer lacks, and some that it should not have.
     database: the database of the test suite on which the prediction is wrong; None if it is wrong
         on the real one, or right.
@@ -132,8 +132,8 @@ class Explanation:
 
 
 class RowSummary(NamedTuple):
-    """Some of the rows of a query, long texts cut; how many there are; and a hash of all of them,
-    floats to six digits, the same in any order unless the job says that the order matters."""
+    """Some rows of a query, with long texts cut; the number of rows; and a hash of all rows, with
+    floats of six digits. The hash ignores the order of rows unless the job says that it matters."""
 
     rows: list[Row]
     row_count: int
@@ -143,7 +143,7 @@ class RowSummary(NamedTuple):
 def answer_without_rows(
     kind: JobKind, reason: str, detail: str, *, database: str | None = None
 ) -> Any:
-    """Return what a job gives if its prediction has no rows."""
+    """Return the result of a job whose prediction has no rows."""
     if kind is JobKind.SCORE and reason != NO_QUERY:
         return WRONG
     if kind is not JobKind.EXPLAIN:
@@ -152,15 +152,14 @@ def answer_without_rows(
 
 
 def write_message(file: int, message: Any) -> None:
-    """Write a pickle to an open file, whole. There is no buffer that a fork could write again."""
+    """Write a whole pickle to an open file, without a buffer that a fork could write again."""
     data = memoryview(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
     while data:
         data = data[os.write(file, data) :]
 
 
 class Version(NamedTuple):
-    """The state of a file: if it is changed or replaced, one of these is another, at least the
-    ctime."""
+    """The state of a file. If it is changed or replaced, at least its ctime is another."""
 
     size_bytes: int
     device: int
@@ -173,7 +172,7 @@ def _read_version(status: os.stat_result) -> Version:
 
 
 class OpenDatabase(NamedTuple):
-    """A database, its file as SQLite has it open, and the version of that file."""
+    """A database, the number of its file that SQLite has open, and the version of that file."""
 
     database: GuardedDatabase
     file: int
@@ -181,11 +180,11 @@ class OpenDatabase(NamedTuple):
 
 
 class OpenDatabases:
-    """Databases by path and clock, each read and opened once, and again if the file has become
-    another. A connection has one clock: a question never meets that of another one.
+    """Open databases by path and clock. Each is read once, and again if its file has changed. A
+    connection has one clock, so questions with different clocks never share one.
 
-    A path may mean another file at each look. So what is hashed is the file that SQLite reads, and
-    it must be the same still when the query is done.
+    A path may lead to another file at any moment. So the file that SQLite reads is hashed, and it
+    must have the same version when the query is done.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -206,7 +205,7 @@ class OpenDatabases:
 
         Raises:
             FileNotFoundError: there is no such file.
-            InputError: it is another file than that of sha256, or another one at each look.
+            InputError: its sha256 is another one, or the file changes again and again.
             sqlite3.DatabaseError: it is no database, or a corrupt one.
         """
         try:
@@ -240,7 +239,7 @@ class OpenDatabases:
             try:
                 version = _read_version(os.fstat(file))
                 self._check_hash(path, file, version, sha256)
-                # SQLite opens by name alone. Its file has the lowest free number: this one.
+                # SQLite opens by name alone. Its file gets the lowest free number, which is this.
                 sqlite_file = os.dup(file)
                 os.close(sqlite_file)
                 database = GuardedDatabase(
@@ -288,7 +287,7 @@ class OpenDatabases:
 def _is_version(file: int, version: Version) -> bool:
     try:
         return _read_version(os.fstat(file)) == version
-    except OSError:  # it is not open
+    except OSError:  # it is closed
         return False
 
 
@@ -297,7 +296,7 @@ def _count_cached(size_bytes: int) -> int:
 
 
 def _hash_file(number: int) -> str:
-    """sha256 of an open file; the seconds of the prediction that is tried stand still."""
+    """Return the sha256 of an open file. The CPU seconds of the prediction do not run meanwhile."""
     left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
     try:
         with open(number, "rb", closefd=False) as file:
@@ -308,9 +307,9 @@ def _hash_file(number: int) -> str:
 
 
 class SuiteDatabase(TypedDict):
-    """What a test suite says of one of its databases.
+    """A database of a test suite.
 
-    path: behind the last two slashes, in the folder of test suites.
+    path: its last two parts lead to the file in the folder of test suites.
     """
 
     path: str
@@ -322,11 +321,11 @@ class SuiteDatabase(TypedDict):
 
 
 class DatabaseTrial(NamedTuple):
-    """A database on which a prediction must be right, and what is right there.
+    """A database on which a prediction must be right, and the right answers there.
 
-    max_steps: None: by the size of the database.
-    name: the path that a test suite names; None for the real database.
-    now: what the clock says.
+    max_steps: None: it depends on the size of the database.
+    name: its path in the test suite; None for the real database.
+    now: the time of the clock.
     """
 
     path: str
@@ -341,7 +340,7 @@ class DatabaseTrial(NamedTuple):
 
 
 def list_trials(job: Job) -> Iterator[DatabaseTrial]:
-    """Yield the real database, then those of the suite, which is read only if one asks for them.
+    """Yield the real database, then those of the suite. The suite is parsed only when needed.
 
     Raises:
         ValueError: gold_answer, accepted_rows or test_suite is not what exports have.
@@ -393,9 +392,9 @@ def _read_json(name: str, text: str) -> Any:
 
 
 def serve(limits: Limits, begun: int) -> None:
-    """Do the jobs of one message after another, until the standard input ends, and write what they
-    give, or the exceptions that they raise. The first byte of the open file `begun` is the number
-    of the last one that was begun: it tells with which this process ended."""
+    """Do the jobs of one message after another, until the standard input ends. Write the result of
+    each job, or the exception that it raised. The first byte of the open file `begun` is the index
+    of the last job that was begun: if this process is killed, it shows which job was running."""
     databases = OpenDatabases(limits)
     with open(0, "rb") as messages:
         while True:
@@ -405,18 +404,18 @@ def serve(limits: Limits, begun: int) -> None:
                 signal.setitimer(signal.ITIMER_PROF, limits.max_seconds)
                 try:
                     answers.append(do_job(job, databases))
-                except Exception as error:  # the thread that asked raises it
+                except Exception as error:  # the calling thread raises it
                     answers.append(error)
             signal.setitimer(signal.ITIMER_PROF, 0)
             write_message(1, answers)
 
 
 def do_job(job: Job, databases: OpenDatabases) -> Any:
-    """Return what the job's kind says; the first database that says wrong decides.
+    """Return the result for the job's kind. The first database that rejects the prediction decides.
 
     Raises:
-        FileNotFoundError, InputError, sqlite3.DatabaseError: a database is missing, another one or
-            corrupt, which is no fault of the prediction.
+        FileNotFoundError, InputError, sqlite3.DatabaseError: a database is missing, is another file
+            or is corrupt, which is not the prediction's fault.
     """
     sql = job.text
     if job.is_completion and sql is not None:
@@ -478,7 +477,7 @@ def _execute(
     except QueryError as error:
         if error.reason is not Reason.HEAP_EXCEEDED:
             raise
-        # What other databases keep in memory is no fault of this query.
+        # Memory that other databases hold is not this query's fault.
         if not databases.close_others(database):
             raise
     return database.execute(sql, max_steps=max_steps)
@@ -497,8 +496,8 @@ def _summarize(rows: list[Row], *, is_ordered: bool) -> RowSummary:
 def _list_agreeing(
     rows: list[Row], trial: DatabaseTrial, job: Job, agreeing: list[str] | None
 ) -> list[str]:
-    """Return the SQL of the right queries that have these rows ("": gold), of those that agreed on
-    the databases before: one of them must agree on all, and not one here and another there."""
+    """Return the SQL of the right queries that have these rows ("": gold). Only queries that agreed
+    on the databases before count: the same query must agree on all databases."""
     matches = partial(rows_match, rows, rule=read_rule(job.rule), order_matters=trial.order_matters)
     answers: list[tuple[str, Any, list[Any] | None]] = [
         ("", trial.gold_answer, trial.accepted_rows)
@@ -521,7 +520,7 @@ def _explain_wrong(rows: list[Row], trial: DatabaseTrial, job: Job) -> Any:
         order_matters=trial.order_matters,
         accepted_rows=trial.accepted_rows,
     )
-    if difference is None:  # gold's rows here, and another right query's on the databases before
+    if difference is None:  # these rows are gold's, and those before were another right query's
         words = "gold's rows here, and those of another right query on a database before"
         difference = RowDifference(DifferenceKind.WRONG_ROWS, words, [], [])
     reason, detail, missing, unexpected = difference
@@ -529,10 +528,10 @@ def _explain_wrong(rows: list[Row], trial: DatabaseTrial, job: Job) -> Any:
 
 
 def main(limits: str, begun: str, parent: str) -> None:
-    """Serve within limits (a pickle in hex digits) as long as the process `parent` is there."""
+    """Serve jobs within limits (a pickle in hex digits) while the process `parent` is alive."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    # A process whose seconds are over says so behind that byte: nobody may learn from its status,
-    # if SIGCHLD is ignored, or if somebody else waits for all children.
+    # When its seconds are over, the process writes a second byte behind that one. Its exit status
+    # may be lost: SIGCHLD may be ignored, or other code may wait for all children.
     os.lseek(int(begun), 1, os.SEEK_SET)
     faulthandler.register(signal.SIGPROF, file=int(begun), all_threads=False, chain=True)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
@@ -542,8 +541,8 @@ def main(limits: str, begun: str, parent: str) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent: a fork of the parent may hold the pipe open. The
-    kernel would tell the end of the thread that started it, not of the process."""
+    """End this process soon after its parent. A fork of the parent may hold the pipe open, so the
+    end of the pipe is not enough; the kernel's signal would follow the parent's thread, not it."""
     while os.getppid() == parent:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
     os._exit(0)
