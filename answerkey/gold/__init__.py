@@ -1,1 +1,1 @@
-"""Every gold query, executed and parsed: what the shards of two stages run."""
+"""Execute and parse every gold query, for the shards of two stages."""

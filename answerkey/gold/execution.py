@@ -1,4 +1,4 @@
-"""Every gold query is executed once, and ends with an answer or a reason."""
+"""Execute every gold query once; each gets an answer or a reason."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 Outcome = GoldAnswer | Failure
-Context = tuple[Limits, str | None]  # the last: what the clock says
+Context = tuple[Limits, str | None]  # the limits, and the time of the clock
 
 
 def execute_task(task: QueryTask[Queries, Context]) -> list[Outcome]:
-    """One outcome a query, in the order of the queries."""
+    """Return one outcome per query, in the order of the queries."""
     executed = task.find_executed()
     limits, now = task.context
     with GuardedDatabase(local_path(executed), limits, now=now) as database:

@@ -1,4 +1,4 @@
-"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
+"""Parse every gold query once: its tables, features, hardness and canonical form."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from answerkey.sql.parsed_query import ParsedQuery, parse_query
 from answerkey.sqlite.guard import end_overdue
 from answerkey.sqlite.schema import Schema
 
-MAX_SECONDS = 60  # the last resort: bounds that are the same on every machine come first
+MAX_SECONDS = 60  # the last resort: limits that are the same on every machine apply first
 OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
 
 Outcome = ParsedQuery | Failure
 
 
 def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
-    """What is known of each query, in their order."""
+    """Return the outcome of each query, in the order of the queries."""
 
     def parse(query: str) -> Outcome:
         with end_overdue(MAX_SECONDS):

@@ -1,1 +1,1 @@
-"""Shards: one a database, made again only when what makes it has changed."""
+"""Shards: files per database, made again only if their inputs have changed."""

@@ -1,8 +1,8 @@
-"""Database files: where a worker finds a database, on whatever machine it works.
+"""Find the file of a database on any machine.
 
-A database lies at a path, which on a cluster is on a shared mount, or under a URL
-(`execution.databases_url`), as in `data/databases`: NAME/NAME.sqlite. Each machine fetches it once,
-into a temporary folder that is named by its sha256.
+A database is at a path (on a cluster on a shared mount) or under a URL
+(`execution.databases_url`), with the names of `data/databases`: NAME/NAME.sqlite. Each machine
+downloads a database once, into a temporary folder whose name is its sha256.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from answerkey.sqlite.files import find_inside
 
 
 class Database(NamedTuple):
-    """What a worker on any machine needs to know to open a database.
+    """The data with which a worker on any machine opens a database.
 
     place: a path, or a URL.
     """
@@ -30,7 +30,7 @@ class Database(NamedTuple):
 def find_database(
     databases_dir: Path, name: str, *, sha256: str, databases_url: str | None
 ) -> Database:
-    """A database by its name.
+    """Return a database by its name.
 
     >>> find_database(Path("d"), "car_1", sha256="e3b0", databases_url="s3://bucket/spider/")
     Database(place='s3://bucket/spider/car_1/car_1.sqlite', sha256='e3b0')
@@ -42,11 +42,11 @@ def find_database(
 
 
 def local_path(database: Database) -> Path:
-    """Where the database lies on this machine, fetched if it does not yet.
+    """Return the path of the database on this machine; download it first if it is not here.
 
     Raises:
-        OSError: if it cannot be fetched.
-        InputError: if what lies under the URL is not the database of the manifest.
+        OSError: the download fails.
+        InputError: the file under the URL is not the database of the manifest.
     """
     if isinstance(database.place, Path):
         return database.place
@@ -66,7 +66,7 @@ def _fetch(database: Database, path: Path) -> None:
     try:
         filesystem, remote_path = fsspec.url_to_fs(database.place)
         filesystem.get_file(remote_path, str(partial))
-    except Exception as error:  # of whatever library speaks to the URL; few can be pickled
+    except Exception as error:  # of any library that reads the URL; few of them can be pickled
         words = f"{type(error).__name__}: {error}"
         raise OSError(f"Cannot fetch the database {database.place}: {words}") from error
     if (sha256 := hash_file(partial)) != database.sha256:

@@ -1,8 +1,8 @@
-"""One function over many tasks, in processes of this machine or on a Ray cluster.
+"""Map one function over many tasks, in processes of this machine or on a Ray cluster.
 
-A worker has one task at a time. If it dies, the task comes back as `Died`, and no other task is
-lost: `concurrent.futures` breaks its whole pool then. No worker outlives the run: neither Ctrl-C
-nor the death of the process that started them leaves one behind.
+A worker has one task at a time. If it dies, the task's result is `Died`, and no other task is lost;
+`concurrent.futures` would break its whole pool. No worker outlives the run: neither Ctrl-C nor the
+death of the parent process leaves one behind.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ Result = TypeVar("Result")
 
 ENGINES = LOCAL, RAY = ("local", "ray")
 
-# A forked process has what its parent has imported. Elsewhere, Python's own way is the safe one.
+# A forked process has the imports of its parent. On other systems Python's own default is safer.
 _CONTEXT = multiprocessing.get_context("fork" if sys.platform == "linux" else None)
-# Ctrl-C does not end a wait that begins just after it, nor one where it comes to another thread.
+# A wait does not end if Ctrl-C came just before it, or came to another thread. So waits are short.
 _SECONDS_TO_INTERRUPT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """What comes in the place of a result if the worker died.
+    """Replaces the result of a task whose worker died.
 
-    exit_status: of its process, negative if a signal ended it; None if there was no memory, or on a
+    exit_status: of its process, negative if a signal ended it; None if memory ran out, or on a
         cluster.
 
     >>> str(Died(-9)), str(Died(1)), str(Died())
@@ -71,16 +71,17 @@ def map_tasks(
     engine: str = LOCAL,
     workers: int = 0,
 ) -> Results[Task, Result]:
-    """Each task with its result, in the order of completion, which alone the engine changes.
+    """Yield each task with its result, in the order in which they finish. Only this order depends
+    on the engine.
 
-    Tasks are taken as they are needed. When the generator ends or is closed, its processes are
-    gone.
+    Tasks are taken when they are needed. When the generator ends or is closed, its processes have
+    ended, too.
 
-    workers: how many at a time; 0: as many as there are cores, here or in the cluster.
+    workers: how many run at a time; 0: one per core, here or in the cluster.
 
     Raises:
-        Exception: of any kind, as the function does, with the worker's traceback as its cause.
-        InputError: if the engine is Ray, and Ray is not installed.
+        Exception: any that the function raises, with the worker's traceback as its cause.
+        InputError: the engine is Ray, and Ray is not installed.
     """
     if engine == RAY:
         return _map_on_ray(function, tasks, workers)
@@ -88,7 +89,7 @@ def map_tasks(
 
 
 def run_alone(function: Callable[[Task], Result], task: Task) -> Result | Died:
-    """The result of a task in a process of its own on this machine."""
+    """Return the result of a task in a process of its own on this machine."""
     [(_, result)] = map_tasks(function, [task], workers=1)
     return result
 
@@ -96,11 +97,11 @@ def run_alone(function: Callable[[Task], Result], task: Task) -> Result | Died:
 def _try(function: Callable[[Task], Result], task: Task) -> Result | Died:
     try:
         return function(task)
-    except MemoryError:  # what the machine lacks says nothing of the task
+    except MemoryError:  # the machine's fault, not the task's
         return Died()
 
 
-# --- processes of this machine
+# Processes of this machine.
 
 
 def _map_in_processes(
@@ -133,21 +134,21 @@ def _map_in_processes(
 
 
 class _WorkerTraceback(Exception):
-    """Where in the worker an exception was raised, which pickle does not hand over."""
+    """The traceback of an exception in a worker, which pickle does not pass on."""
 
 
 class _Worker:
-    """A process for one task after another. As a daemon, it ends with this process at the latest,
-    also if Ctrl-C comes before anybody knows of it."""
+    """A process for one task after another. It is a daemon, so it ends with this process at the
+    latest, even if Ctrl-C comes before it is stored anywhere."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=_work, args=(function, theirs), daemon=True)
         self._process.start()
-        theirs.close()  # else nobody would see that the worker's end is closed
+        theirs.close()  # otherwise the end of the worker would not close the pipe
 
     def give(self, task: Any) -> None:
-        with contextlib.suppress(ConnectionError):  # it is dead: `take` says so
+        with contextlib.suppress(ConnectionError):  # it is dead: `take` reports it
             self.pipe.send(task)
 
     def take(self) -> Any:
@@ -172,7 +173,8 @@ class _Worker:
 
 
 def _work(function: Callable[[Any], Any], pipe: connection.Connection) -> None:
-    """Send a result, or an exception that the parent raises, for each task, until it is killed."""
+    """Send the result of each task, or the exception that it raised, until the process is
+    killed."""
     os.environ[EXPENDABLE_VARIABLE] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -192,15 +194,15 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-# --- Ray
+# Ray.
 #
 # The cluster is the one that the variable RAY_ADDRESS names (`auto`: the one of this machine).
-# Without it, one with the workers asked for is started here, and gone when the run is over.
+# Without the variable, a cluster is started here, and stopped when the run is over.
 #
-# Nodes need the project's dependencies and not the project: the package `answerkey` travels with
-# the run. Nor do they need its data, except the databases: see answerkey.shards.database_files.
+# Nodes need the project's dependencies but not the project: the package `answerkey` is sent with
+# the run. They need no data except the databases: see answerkey.shards.database_files.
 
-_TASKS_AHEAD = 4  # for each CPU: enough to keep it busy, few enough to stay small in memory
+_TASKS_AHEAD = 4  # per CPU: enough to keep it busy, few enough to stay small in memory
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SILENCE = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -227,11 +229,11 @@ def _map_connected(
         check_versions(versions)
         return _try(function, task)
 
-    # Ray's own retries would be endless for a worker that was killed for want of memory.
+    # Ray's own retries would never end for a worker that was killed for lack of memory.
     remote = ray.remote(num_cpus=1, max_retries=0)(work)
     pending: dict[Any, Task] = {}
     while True:
-        cpus = int(ray.cluster_resources().get("CPU", 0))  # now: a cluster may grow
+        cpus = int(ray.cluster_resources().get("CPU", 0))  # each time: a cluster may grow
         ahead = workers or _TASKS_AHEAD * max(1, cpus)
         for task in islice(source, max(0, ahead - len(pending))):
             pending[remote.remote(task)] = task
@@ -250,7 +252,7 @@ def _map_connected(
 
 
 def list_versions() -> dict[str, str]:
-    """The versions of what the same query may have other results with."""
+    """Return the versions on which the results of a query may depend."""
     from importlib.metadata import version
 
     return {"SQLite": sqlite3.sqlite_version, "sqlglot": version("sqlglot")}
@@ -267,7 +269,7 @@ def check_versions(expected: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def _connect(local_workers: int) -> Iterator[ModuleType]:
-    """Ray in a cluster; when the block ends, what was under way in it ends too."""
+    """Connect to a Ray cluster. When the block ends, tasks that still run are stopped."""
     for name, value in _SILENCE.items():
         os.environ.setdefault(name, value)
     try:

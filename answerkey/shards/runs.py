@@ -1,14 +1,14 @@
-"""Runs: one function over the queries of all databases, and shards, a file for up to 256 questions
-of a database.
+"""Run one function over the queries of all databases, and write shards: files for at most 256
+questions of a database.
 
-A shard is made again only when what it is made from has changed: a fresh one costs nothing. What
-each was made from stands in a file of keys beside the directory, which is an out of the same stage:
-so does a clone that has pulled the shards. Of the others, each distinct query is worked on once, in
+A shard is made again only if its inputs have changed; a fresh one costs nothing. A file of keys
+beside the directory records the inputs of each shard. It is an output of the same stage, so a clone
+that has pulled the shards has it, too. In stale shards, each distinct query is worked on once, in
 tasks so small that a slow database keeps all cores busy.
 
-What the machine does to a run (it kills a worker, or has no memory left) is never recorded as a
-fact about a query. The queries of such a task are tried again, each in a process of its own. If
-that process ends too, there is no such shard, and the run fails when all others are there.
+A fault of the machine (a killed worker, or no memory) is never recorded as a fact about a query.
+The queries of such a task run again, each in a process of its own. If that process dies, too, the
+shard is not written, and the run fails after all others are written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from answerkey.sqlite.guard import OVERDUE_STATUS
 
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000
-_DETAIL_CHARACTERS = 200  # of what SQLite says: enough to know the fault, in one line of the log
+_DETAIL_CHARACTERS = 200  # of SQLite's message: enough to show the fault in one line of the log
 
 Query = TypeVar("Query", bound=Hashable)
 Context = TypeVar("Context")
@@ -51,9 +51,8 @@ Result = TypeVar("Result", bound=Mapping[str, object])
 class ShardDirectory:
     """The shards of one stage, with their keys in `NAME.keys` beside the directory.
 
-    A shard is fresh when it was written under the same key and has the bytes that it had then. The
-    keys are appended to as shards are written, so that a run that was killed leaves what it
-    finished.
+    A shard is fresh if it was written under the same key and its bytes have not changed. Keys are
+    appended when shards are written, so that a run that is killed keeps what it finished.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -61,19 +60,19 @@ class ShardDirectory:
         self.keys_path = directory.with_name(f"{directory.name}.keys")
         self._identities = _read_identities(self.keys_path)
         directory.mkdir(parents=True, exist_ok=True)
-        self._write_identities()  # a torn last line would spoil the next; a link is not added to
+        self._write_identities()  # drop an incomplete last line, and replace a link into the cache
 
     def shard_path(self, shard: Shard) -> Path:
-        """Where a shard lies."""
+        """Return the path of a shard."""
         return find_inside(self.directory, f"{shard.name}.jsonl")
 
     def is_fresh(self, shard: Shard, key: str) -> bool:
-        """Whether the shard was made from what `key` stands for, and is as it was made."""
+        """Return whether the shard was made under this key and has not changed since."""
         known, path = self._identities.get(shard.name), self.shard_path(shard)
         return known is not None and path.is_file() and known == _identify(path, key)
 
     def write_shard(self, shard: Shard, key: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """Write a shard and note what it was made from."""
+        """Write a shard and its key."""
         path = self.shard_path(shard)
         write_jsonl(path, records)
         self._identities[shard.name] = _identify(path, key)
@@ -101,7 +100,8 @@ def _identify(path: Path, key: str) -> str:
 
 
 def _read_identities(path: Path) -> dict[str, str]:
-    """The last entry of each shard, up to a line that is torn by a kill, or is no entry."""
+    """Return the last entry of each shard, up to a line that a kill cut off, or that is no
+    entry."""
     identities: dict[str, str] = {}
     if path.is_file():
         with path.open("rb") as file, contextlib.suppress(ValueError, RecursionError):
@@ -115,10 +115,10 @@ def _read_identities(path: Path) -> dict[str, str]:
 
 
 def remove_others(folder: Path, kept: Collection[str]) -> None:
-    """Remove every file below a folder but those at some paths, and the folders that are empty."""
-    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+    """Remove every file below a folder but those at these paths, and then empty folders."""
+    for path in sorted(folder.rglob("*"), reverse=True):  # contents before their folder
         if path.is_dir() and not path.is_symlink():
-            with contextlib.suppress(OSError):  # it holds something
+            with contextlib.suppress(OSError):  # the folder is not empty
                 path.rmdir()
         elif path.relative_to(folder).as_posix() not in kept:
             path.unlink()
@@ -129,8 +129,8 @@ def count_databases(shards: Iterable[Shard]) -> int:
 
 
 def list_set_aside(questions: Iterable[Mapping[str, Any]]) -> set[str]:
-    """The ids of questions whose SQL was written for another engine, and is not the same in SQLite,
-    until a correction has other SQL for them."""
+    """Return the ids of questions whose SQL was written for another engine and differs in SQLite,
+    unless a correction has replaced it."""
     ids = set()
     for question in questions:
         source = question["source"]
@@ -143,9 +143,9 @@ def list_set_aside(questions: Iterable[Mapping[str, Any]]) -> set[str]:
 def count_reasons(
     directory: Path, shards: Iterable[Shard], *, told: Collection[str] = ()
 ) -> tuple[Counter[str], list[str]]:
-    """How many questions of some shards have each reason, "" for an outcome; and a line for each
-    whose SQL failed, with SQLite's own words. told: ids of those whose fault is told already, which
-    have one line together."""
+    """Count the questions of some shards by reason, "" for an outcome. Return a line for each whose
+    SQL failed, too, with SQLite's message. told: ids of questions whose fault was logged before;
+    they share one line."""
     reasons: Counter[str] = Counter()
     failures = []
     if told:
@@ -166,12 +166,12 @@ def count_reasons(
 
 
 class DatabaseWork(NamedTuple, Generic[Query, Context, Result]):
-    """A shard, its database, what it is made from, and its questions: question_id and query.
+    """A shard, its database, the inputs of its key, and its questions: question_id and query.
 
-    A query is its SQL, or a tuple with what else the outcome depends on; `context` is what all
-    queries of the database share, and goes to the workers with each task. `database` is None if
-    queries are read and not executed. `known` has the outcomes of questions whose query is not
-    worked on.
+    A query is its SQL, or a tuple with everything else that the outcome depends on. `context` is
+    shared by all queries of the database and is sent to the workers with each task. `database` is
+    None if queries are parsed and not executed. `known` has the outcomes of questions whose query
+    needs no work.
     """
 
     shard: Shard
@@ -191,10 +191,10 @@ class QueryTask(NamedTuple, Generic[Query, Context]):
     context: Context
 
     def find_executed(self) -> Database:
-        """The database that the queries are executed on.
+        """Return the database on which the queries are executed.
 
         Raises:
-            ValueError: if they are only read.
+            ValueError: the queries are only parsed.
         """
         if self.database is None:
             name = self.shard.database_name
@@ -202,7 +202,7 @@ class QueryTask(NamedTuple, Generic[Query, Context]):
         return self.database
 
     def map_queries(self, function: Callable[[Query], Result]) -> list[Result]:
-        """What the function gives for each query; an exception has a note with its query."""
+        """Return the function's result for each query; an exception gets a note with its query."""
         outcomes = []
         for query in self.queries:
             try:
@@ -223,11 +223,11 @@ class _Pending(Generic[Query, Context, Result]):
 
 @dataclass(slots=True)
 class QueryRun(Generic[Query, Context, Result]):
-    """One pass over all databases, and what it did.
+    """One pass over all databases, and its counts.
 
     out: the directory of the shards.
-    function: gives the outcomes of a task's queries, in their order; runs in a worker.
-    overdue: the outcome of a query that the watchdog ended together with its own process.
+    function: returns the outcomes of a task's queries, in their order; runs in a worker.
+    overdue: the outcome of a query that the watchdog ended together with its process.
     """
 
     out: Path
@@ -244,7 +244,7 @@ class QueryRun(Generic[Query, Context, Result]):
 
     @property
     def databases(self) -> int:
-        """Of how many databases there are shards."""
+        """Return the number of databases that have shards."""
         return count_databases(self.shards)
 
     def run(
@@ -255,12 +255,12 @@ class QueryRun(Generic[Query, Context, Result]):
         workers: int = 0,
         engine: str = LOCAL,
     ) -> None:
-        """Bring all shards up to date; remove those that are not among the works.
+        """Bring all shards up to date, and remove those that are not among the works.
 
-        databases: how many there are, for the bar.
+        databases: their number, for the progress bar.
 
         Raises:
-            InputError: naming the queries whose process ended also where it had nothing else to do;
+            InputError: names the queries whose process died even when it had nothing else to do;
                 all other shards are up to date then.
         """
         lost: list[QueryTask[Query, Context]] = []

@@ -1,1 +1,1 @@
-"""SQLite: where foreign SQL runs, what answers are and when two are the same."""
+"""SQLite: execute untrusted SQL, and compare answers."""

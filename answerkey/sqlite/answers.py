@@ -20,20 +20,21 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
-REL_TOL = 1e-6  # relative tolerance between floats, unless somebody names another
-# What rounding leaves of 0 is smaller (the last bit of 2,048, and half a byte in terabytes), and a
-# power of two times a whole number of so many bits, or times a fraction of two whole numbers up to
-# this: see `drop_residue`.
+REL_TOL = 1e-6  # relative tolerance between floats, unless a rule sets another
+# The bounds of a residue, the error that rounding leaves in place of 0 (see `drop_residue`). It is
+# smaller than the first: the last bit of 2,048, or half a byte in terabytes. It is a power of two,
+# times a whole number of at most this many bits, or times a fraction of two whole numbers up to the
+# last.
 _MAX_RESIDUE, _RESIDUE_BITS, _RESIDUE_PARTS = 2.0**-41, 20, 1000
 _MIN_RESIDUE = sys.float_info.min  # floats below have fewer bits
-_STEPS_ROUNDED = 50_000  # so coarse that another version of SQLite mostly gives the same number
+_STEPS_ROUNDED = 50_000  # so coarse that other versions of SQLite mostly give the same number
 
 Row = tuple[Any, ...]
 Floats = tuple[float, ...]
-Queries = str | tuple[str, ...]  # gold SQL, or that with others that are right, too
+Queries = str | tuple[str, ...]  # gold SQL, or gold SQL followed by other right queries
 
-# How far the order of rows counts: False, not at all; True, fully; or the lengths of segments that
-# stand one after the other, each with its rows in any order.
+# Whether the order of rows counts: False, not at all; True, fully; or the lengths of consecutive
+# segments, each with its rows in any order.
 Order = bool | Sequence[int]
 
 
@@ -59,7 +60,7 @@ def shape_answer(rows: Sequence[Sequence[Any]]) -> Any:
 
 
 def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
-    """Return the rows of an answer: what `shape_answer` was given.
+    """Return the rows of an answer: the reverse of `shape_answer`.
 
     >>> answer_rows(3), answer_rows(["a", "b"]), answer_rows([["a", 1]])
     ([(3,)], [('a',), ('b',)], [('a', 1)])
@@ -70,13 +71,13 @@ def answer_rows(answer: Any) -> list[tuple[Any, ...]]:
 
 
 def check_answer(name: str, answer: Any) -> Any:
-    """Return an answer, if its shape is one that `shape_answer` gives.
+    """Return an answer if it has a shape that `shape_answer` gives.
 
     >>> check_answer("gold_answer", [["a", 1], ["b", None]])
     [['a', 1], ['b', None]]
 
     Raises:
-        ValueError: it is an object, or holds lists or objects where values are expected.
+        ValueError: it is an object, or holds lists or objects in place of values.
     """
     values = answer if isinstance(answer, list) else [answer]
     kinds = {*map(type, values)}
@@ -99,7 +100,7 @@ def classify_answer_type(gold_answer: Any) -> str:
     'table'
 
     Raises:
-        ValueError: the answer is NULL, which alone has no type, or what SQLite never gives.
+        ValueError: the answer is one NULL, which has no type, or a value that SQLite never gives.
     """
     if isinstance(gold_answer, list):
         return TABLE if gold_answer and isinstance(gold_answer[0], list | tuple) else LIST
@@ -111,7 +112,8 @@ def classify_answer_type(gold_answer: Any) -> str:
 
 
 def has_choice(accepted_rows: Sequence[Any] | None) -> bool:
-    """Whether LIMIT cuts through a tie, so that right answers have other rows than the gold answer.
+    """Return whether LIMIT cuts through a tie, so that a right answer may have other rows than
+    gold.
 
     >>> has_choice([1, 2]), has_choice([1, {"rows": [["b"], ["c"]], "take": 1}])
     (False, True)
@@ -120,7 +122,7 @@ def has_choice(accepted_rows: Sequence[Any] | None) -> bool:
 
 
 def list_takes(accepted_rows: Sequence[Any]) -> list[int]:
-    """How many rows of each segment are in a right answer.
+    """Return how many rows of each segment are in a right answer.
 
     >>> list_takes([1, {"rows": [["b"], ["c"], ["d"]], "take": 2}])
     [1, 2]
@@ -129,7 +131,7 @@ def list_takes(accepted_rows: Sequence[Any]) -> list[int]:
 
 
 def read_order(order_matters: bool, accepted_rows: Sequence[Any] | None) -> Order:
-    """How far the order of the gold answer's own rows counts, from the fields of a sidecar.
+    """Return the `Order` of the gold answer's own rows, from the fields of a sidecar.
 
     >>> read_order(True, None), read_order(True, [1, 1]), read_order(True, [1, 2])
     (True, True, [1, 2])
@@ -148,7 +150,7 @@ class OrderFields(TypedDict):
 
 
 def write_order(order: Order) -> OrderFields:
-    """The same as fields of a sidecar.
+    """Return an `Order` as fields of a sidecar.
 
     >>> write_order(True), write_order([1, 2])["accepted_rows"]
     ({'order_matters': True, 'accepted_rows': None}, [1, 2])
@@ -167,7 +169,7 @@ def answers_match(
     rel_tol: float = REL_TOL,
     abs_tol: float = 0.0,
 ) -> bool:
-    """Whether two answers are the same: as multisets of rows, or in their `Order`.
+    """Return whether two answers are the same: as multisets of rows, or in their `Order`.
 
     >>> answers_match(["b", "a"], ["a", "b"], ordered=False)
     True
@@ -180,8 +182,8 @@ def answers_match(
     >>> answers_match(0.1 + 0.2, 0.3, ordered=False)
     True
 
-    Integers, strings and NULL are compared exactly, floats within a relative tolerance or an
-    absolute one, and a value never equals one of another type. What rounding leaves of 0 is 0
+    Integers, strings and NULL are compared exactly, floats within a relative or an absolute
+    tolerance. A value never equals one of another type. A rounding error in place of 0 counts as 0
     (`drop_residue`). Rows whose floats are close are paired in sorted order.
     """
     rows, others = answer_rows(expected), answer_rows(actual)
@@ -191,7 +193,7 @@ def answers_match(
 def match_rows(
     left: list[Row], right: list[Row], *, ordered: Order, rel_tol: float, abs_tol: float = 0.0
 ) -> bool:
-    """`answers_match` for rows.
+    """Return `answers_match` for rows.
 
     >>> match_rows([("a", 1.0)], [("a", 1.004)], ordered=False, rel_tol=0.0, abs_tol=0.01)
     True
@@ -217,8 +219,8 @@ def match_rows(
 
 
 def are_same_rows(left: list[Row], right: list[Row]) -> bool:
-    """Whether two lists hold the same rows in the same order, types included: 1 is not 1.0."""
-    if left != right:  # the types take longer
+    """Return whether two lists hold the same rows in the same order; 1 is not 1.0."""
+    if left != right:  # checked first, since types take longer
         return False
     types, others = ([type(value) for row in side for value in row] for side in (left, right))
     return types == others
@@ -227,7 +229,7 @@ def are_same_rows(left: list[Row], right: list[Row]) -> bool:
 def group_rows(
     left: list[Row], right: list[Row], *, rel_tol: float, abs_tol: float
 ) -> dict[Row, tuple[list[Floats], list[Floats]]]:
-    """The floats of the rows of two sides, sorted, by what the rows must have in common.
+    """Return the sorted floats of the rows of both sides, by the other values of these rows.
 
     >>> groups = group_rows([("a", 1.0), ("b", 2.0)], [("a", 3.0)], rel_tol=0.0, abs_tol=0.0)
     >>> list(groups.values())
@@ -246,7 +248,7 @@ def group_rows(
 
 
 def join_close(values: Iterable[Any], rel_tol: float, abs_tol: float) -> dict[float, float]:
-    """Return, for each float, the smallest that a chain of close ones joins to it.
+    """Return the smallest float that a chain of close floats joins to each float.
 
     >>> join_close([0.3, "a", 2.0, 0.1 + 0.2], 1e-6, 0.0)
     {0.3: 0.3, 0.30000000000000004: 0.3, 2.0: 2.0}
@@ -264,20 +266,19 @@ def join_close(values: Iterable[Any], rel_tol: float, abs_tol: float) -> dict[fl
 
 
 def drop_residue(value: float) -> float:
-    """Return 0.0 for what rounding leaves of 0, else the value.
+    """Return 0.0 for a rounding error in place of 0, else the value.
 
     >>> drop_residue(0.1 + 0.2 - 0.3), drop_residue((0.1 + 0.2 - 0.3) / 7), drop_residue(1e9 + 0.3)
     (0.0, 0.0, 1000000000.3)
     >>> drop_residue(1e-9), drop_residue(1.6e-19), drop_residue(1e-9 / 3) == 1e-9 / 3
     (1e-09, 1.6e-19, True)
 
-    An absolute tolerance must be small beside what was added, and no answer tells what was. The
-    last bit of a sum is one of what was added: so a residue is a multiple of a power of two
-    (0.1 + 0.2 - 0.3 is 2 ** -54) by a whole number that is small: the larger, the more values were
-    added, and the more they differ in size. An average of residues is a fraction of one. Bytes as
-    terabytes are such numbers, too, and one byte is 2 ** -40. So a residue is smaller than that: it
-    is what sums of up to 2,048 leave. Three of 10 ** 10 other floats are such numbers by chance,
-    and no decimal of up to four digits.
+    An absolute tolerance must be small beside the values that were added, which an answer does not
+    show. But the error of a sum has a form. It is a power of two (0.1 + 0.2 - 0.3 is 2 ** -54)
+    times a small whole number, which grows with the number of values and their range. An average of
+    such errors is a fraction of one. Bytes counted in terabytes have this form, too, and one byte
+    is 2 ** -40. So a residue must be smaller than that, which covers sums of up to 2,048. Three of
+    10 ** 10 other floats have this form by chance, and no decimal of up to four digits has.
     """
     if not _MIN_RESIDUE <= abs(value) < _MAX_RESIDUE:
         return value
@@ -289,7 +290,7 @@ def drop_residue(value: float) -> float:
 
 
 def code_row(row: Row, joined: dict[float, float]) -> Row:
-    """A row that equals those of others if the rows may be the same, types included."""
+    """Return a row that is equal for rows that may be the same, types included."""
     return tuple(
         (joined[value],) if type(value) is float else (type(value), value) for value in row
     )
@@ -316,7 +317,7 @@ def compute_gold_answer(
 
     A scalar for 1 x 1 (None for NULL), a list for n x 1, a list of rows for n x m, [] for no row.
 
-    now: what the clock says, such as '2025-01-30'; None: a query that reads it is refused.
+    now: the time of the clock, such as '2025-01-30'; None: a query that reads it is refused.
 
     Raises:
         QueryError: a sqlite3.OperationalError with `reason` and `detail`.
@@ -327,7 +328,7 @@ def compute_gold_answer(
 
 
 class OtherAnswer(TypedDict):
-    """Another right query of a question, and what it returns."""
+    """Another right query of a question, and its answer."""
 
     sql: str
     answer: Any
@@ -335,10 +336,10 @@ class OtherAnswer(TypedDict):
 
 @final
 class GoldAnswer(TypedDict):
-    """What gold SQL returns.
+    """The answer of gold SQL.
 
-    steps: of SQLite's virtual machine, rounded up to 50,000; of several queries the most.
-    other_answers: of each other right query that has an answer, if the corpus has others.
+    steps: of SQLite's virtual machine, rounded up to 50,000; the highest of several queries.
+    other_answers: the answers of other right queries, if the corpus has any.
     """
 
     gold_answer: Any
@@ -348,7 +349,7 @@ class GoldAnswer(TypedDict):
 
 
 def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failure:
-    """Return what a query answers, or why it has no answer."""
+    """Return the answer of a query, or the reason why it has none."""
     try:
         answer = shape_answer(database.execute(gold_sql))
     except QueryError as error:
@@ -363,8 +364,8 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failu
 
 
 def answer_queries(database: GuardedDatabase, queries: Queries) -> GoldAnswer | Failure:
-    """Return what gold SQL answers, which is the first of several queries that are all right, with
-    the answers of the others."""
+    """Return the answer of the first query, which is gold SQL, with the answers of the other right
+    queries."""
     if isinstance(queries, str):
         return answer_query(database, queries)
     gold_sql, *others = queries
@@ -384,12 +385,11 @@ def answer_queries(database: GuardedDatabase, queries: Queries) -> GoldAnswer | 
 def answer_on_damaged(
     database: GuardedDatabase, queries: Queries, *, sha256: str
 ) -> GoldAnswer | Failure:
-    """As `answer_queries`, of a file that may have damage which its checks do not see, such as an
-    index of a large one that leads nowhere: a query that meets it has no answer.
+    """Return `answer_queries` for a file that may be damaged in a way that checks do not find, such
+    as a wrong index in a large file. A query that meets the damage has no answer.
 
     Raises:
-        sqlite3.DatabaseError: the file is damaged, and it is not the one of this sha256, which its
-            corpus has.
+        sqlite3.DatabaseError: the file is damaged, and its sha256 is not that of the corpus.
     """
     try:
         return answer_queries(database, queries)

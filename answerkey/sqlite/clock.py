@@ -1,13 +1,13 @@
-"""The clock: SQLite's functions of date and time at one instant, or without a clock.
+"""The clock: SQLite's functions of date and time at a fixed instant, or without a clock.
 
     SELECT date('now', '-1 day'), CURRENT_DATE  -->  2025-01-29, 2025-01-30   at 2025-01-30
 
-A corpus may have rows that were made at an instant, and questions that ask for the last 30 days. At
-that instant (`corpora.NAME.now`) they have one answer for ever; without one, a query that reads the
-clock has none.
+A corpus may have rows that were made at some instant, and questions that ask for the last 30 days.
+At that instant (`corpora.NAME.now`) their answer never changes. Without one, a query that reads the
+clock has no answer.
 
-`julianday('n' || 'ow')` reads it, and no text says so. So each function is one of ours that looks
-at the values of a call, and asks SQLite's own for the result.
+The text of a query does not show whether it reads the clock: `julianday('n' || 'ow')` does. So each
+function is replaced by one that checks the values of a call and then calls SQLite's own.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _CLOCK_FUNCTIONS = {
     "strftime",
 }
 _NOW = "now"
-# Words that mean the time of the clock with its milliseconds, where a time is expected.
+# Words for the time of the clock with milliseconds, if they are used as a time.
 _SUBSEC = {"subsec", "subsecond"}
 # Modifiers between UTC and the zone of the machine.
 _ZONES = {"localtime", "utc"}
 _ANYWHERE = {_NOW, *_ZONES}
 _NO_CHANGE = "+0 seconds"
-_KEPT_DATES = 4096  # results of these functions, of a database
-_LONGEST_KEPT = 64  # characters of an argument: no date has more, and a value may have a million
+_KEPT_DATES = 4096  # results of these functions, per database
+_LONGEST_KEPT = 64  # characters of an argument: longer ones are no dates, and cost memory
 
 EXPECTED_INSTANT = (
     "a date, or a time in UTC, such as '2025-01-30', '2025-01-30 09:30:00' or"
@@ -47,17 +47,17 @@ EXPECTED_INSTANT = (
 
 
 def read_instant(value: object) -> str:
-    """Return a date, or a time in UTC, in the words of SQLite.
+    """Return a date, or a time in UTC, as SQLite writes it.
 
     >>> read_instant("2025-01-30"), read_instant(date(2025, 1, 30))
     ('2025-01-30', '2025-01-30')
     >>> read_instant("2025-01-30T10:30:00+01:00"), read_instant("2025-01-30 09:30:00.25")
     ('2025-01-30 09:30:00', '2025-01-30 09:30:00.250')
 
-    A date is its first moment. SQLite counts milliseconds, and no less.
+    A date means its first moment. SQLite counts milliseconds and nothing smaller.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is neither.
     """
     instant = value
     try:
@@ -77,7 +77,7 @@ def read_instant(value: object) -> str:
 
 
 def tell_clock(now: str | None) -> str:
-    """The words for people and models who read a question of a corpus with a clock.
+    """Return the sentence for people and models who read a question of a corpus with a clock.
 
     >>> tell_clock("2025-01-30"), tell_clock("2025-01-30 09:30:00"), tell_clock(None)
     ('The current date is 2025-01-30.', 'The current date is 2025-01-30 09:30:00 (UTC).', '')
@@ -88,8 +88,8 @@ def tell_clock(now: str | None) -> str:
 
 
 def tell_clock_readers(failures: Iterable[str]) -> str:
-    """How many queries failed since they read the clock, and what would give it to them; "" for
-    none.
+    """Return how many queries failed because they read the clock, and which setting gives them one;
+    "" if none.
 
     >>> failures = ["function date depends on more than the database (...)", "no such column: b"]
     >>> tell_clock_readers(failures)[:46]
@@ -105,11 +105,11 @@ def tell_clock_readers(failures: Iterable[str]) -> str:
 class Clock:
     """The functions of date and time of a connection.
 
-    now: the instant that they read, in UTC, which is the local time, too: `localtime` and `utc`
-        change nothing. None: for a call that would read the clock, or the time zone, `refuse` is
-        called with its name, and the query fails.
+    now: the instant that they read, in UTC. The local zone is UTC as well: `localtime` and `utc`
+        change nothing. None: a call that would read the clock or the time zone fails, after
+        `refuse` was called with the function's name.
 
-    Results are kept, since each query meets the same dates; they depend on the arguments alone.
+    Results are cached, since many rows have the same dates. They depend only on the arguments.
     """
 
     def __init__(
@@ -122,12 +122,12 @@ class Clock:
         self._refuse = refuse
         self._now = now
         self._compute_once = lru_cache(_KEPT_DATES, typed=True)(self._compute)
-        self._own: sqlite3.Connection | None = None  # where SQLite's functions are as they were
+        self._own: sqlite3.Connection | None = None  # it still has SQLite's functions
         for name, arguments in _list_functions():
             call = partial(self._call, name)
             connection.create_function(name, arguments, call, deterministic=True)
-        # SQLite calls a function for these words. Without an instant its own is there, which the
-        # authorizer refuses.
+        # SQLite calls a function for these words. Without an instant the authorizer refuses
+        # SQLite's own.
         for word, name in NOW_KEYWORDS.items() if now is not None else ():
             read_now = partial(self._compute_once, name, now)
             connection.create_function(word, 0, read_now, deterministic=True)
@@ -161,8 +161,8 @@ def _write_call(name: str, count: int) -> str:
 
 @contextmanager
 def set_clock_of(connection: sqlite3.Connection, now: str | None) -> Iterator[None]:
-    """Let a connection of our own stand at an instant: a CHECK may read CURRENT_DATE. None: it has
-    the clock of the machine."""
+    """Set the clock of a connection of our own to an instant: a CHECK may read CURRENT_DATE. None:
+    the machine's clock."""
     if now is None:
         yield
         return
@@ -172,15 +172,15 @@ def set_clock_of(connection: sqlite3.Connection, now: str | None) -> Iterator[No
 
 @lru_cache(maxsize=1)
 def _list_functions() -> list[tuple[str, int]]:
-    """The name and the number of arguments (-1: any) of those that this SQLite has."""
+    """Return name and number of arguments (-1: any) of the functions that this SQLite has."""
     with closing(sqlite3.connect(":memory:")) as connection:
         rows = connection.execute("SELECT name, narg FROM pragma_function_list").fetchall()
     return sorted({(name, arguments) for name, arguments in rows if name in _CLOCK_FUNCTIONS})
 
 
 def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
-    """Whether a call with these values reads the clock, or the time zone of the machine; any word
-    that could, with blanks round it or where no time is expected, is taken for one that does.
+    """Return whether a call with these values reads the clock or the machine's time zone. A word
+    that might, with blanks around it or in another position, counts as one that does.
 
     >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
     (True, False)
@@ -194,8 +194,8 @@ def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
 
 
 def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any]:
-    """The arguments of a call with an instant in the place of the clock, and UTC as the zone of the
-    machine: so SQLite's own function reads neither.
+    """Return the arguments of a call with an instant in place of the clock, and UTC in place of the
+    machine's time zone, so that SQLite's own function reads neither.
 
     >>> set_clock("date", [], "2025-01-30"), set_clock("strftime", ["%Y", "NOW"], "2025-01-30")
     (['2025-01-30'], ['%Y', '2025-01-30'])
@@ -203,7 +203,7 @@ def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any
     ['2025-01-30', '+0 seconds', 'subsec']
 
     Source: parseDateOrTime, isDate and parseModifier of SQLite (date.c), which compare whole words
-    in any case.
+    without regard to case.
     """
     place, changed = _find_time(function), [*arguments]
     if len(changed) == place:
@@ -214,19 +214,19 @@ def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any
         if is_time and (word == _NOW or word in _SUBSEC):
             changed[index] = now
             if word != _NOW and function != "timediff":
-                changed.append(word)  # the milliseconds are shown, as by this modifier
+                changed.append(word)  # this modifier shows the milliseconds
         elif not is_time and word in _ZONES:
             changed[index] = _NO_CHANGE
     return changed
 
 
 def _find_time(function: str) -> int:
-    """The place of the time among arguments: the format of strftime stands before it."""
+    """Return the position of the time among the arguments; strftime has its format first."""
     return 1 if function == "strftime" else 0
 
 
 def _read_word(value: Any) -> str:
-    """A text as these functions read it, up to the first zero byte; of a number nothing."""
+    """Return a text as these functions read it, up to the first zero byte; "" for a number."""
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
     if not isinstance(value, str):

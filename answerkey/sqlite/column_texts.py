@@ -1,4 +1,4 @@
-"""Queries for what a column holds, written once for whoever looks a word up in a database."""
+"""Write queries that look up values in a column."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from answerkey.sqlite.schema import quote_name
 def write_texts(
     table: str, column: str, *, most: int, condition: str = "", in_order: bool = False
 ) -> str:
-    """Return the query for the distinct texts of a column; numbers, BLOBs and NULL are left out.
+    """Return the query for the distinct texts of a column; it skips numbers, BLOBs and NULL.
 
     >>> write_texts("ship", "name", most=9, in_order=True)
     'SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' ORDER BY 1 LIMIT 9'
 
     most: the LIMIT.
-    condition: what else must hold of a text, with {0} in place of the column.
-    in_order: sort the texts, so that the same ones come first whatever the order of the rows is.
-        Without it, LIMIT takes a sample that is not biased towards texts that start with digits.
+    condition: a condition for the texts, with {0} in place of the column.
+    in_order: sort the texts, so that the first ones do not depend on the order of rows. Without
+        it, LIMIT takes a sample that does not prefer texts that start with digits.
     """
     name = quote_name(column)
     conditions = f"typeof({name}) = 'text'" + (condition and f" AND {condition.format(name)}")

@@ -1,4 +1,4 @@
-"""What queries give on one database, and whether two of them give the same answer there."""
+"""Execute queries on one database, and compare their answers there."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
 
 
 class _Execution(NamedTuple):
-    """The rows of a query, and at how many steps it was stopped; None for both where it fails."""
+    """The rows of a query, and the steps at which it was stopped; both are None if it failed."""
 
     rows: list[Row] | None
     stopped_at: int | None
 
 
 class Executions:
-    """A database, and what the queries give on it that are asked for again."""
+    """A database, with the rows of queries that were executed on it."""
 
     def __init__(self, database: GuardedDatabase) -> None:
         self.database = database
         self._known: dict[str, _Execution] = {}
 
     def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
-        """The rows of a query; None where it fails, or is stopped at `max_steps`.
+        """Return the rows of a query; None if it fails, or is stopped at `max_steps`.
 
-        It is executed once, and again if it may take more steps than it was stopped at.
+        It is executed once, and again only if it may now take more steps than before.
         """
         steps = max_steps or self.database.limits.max_steps
         known = self._known.get(sql)
@@ -53,10 +53,10 @@ class Executions:
             return _Execution(None, steps if is_stopped else None)
 
     def read_rows(self, sql: str) -> list[Row]:
-        """The rows of a query that is known to run here.
+        """Return the rows of a query that is known to run here.
 
         Raises:
-            LookupError: where it does not.
+            LookupError: the query fails.
         """
         rows = self.find_rows(sql)
         if rows is None:
@@ -73,7 +73,7 @@ class Executions:
         abs_tol: float = 0.0,
         max_steps: int | None = None,
     ) -> bool | None:
-        """Whether a query gives another answer than these rows; None if it takes too much."""
+        """Return whether a query's answer differs from these rows; None if it exceeds its steps."""
         try:
             others = self.database.execute(sql, max_steps=max_steps)
         except QueryError as error:
@@ -91,10 +91,11 @@ def are_same(
     accepted_rows: Sequence[Any] | None = None,
     abs_tol: float = 0.0,
 ) -> bool:
-    """Whether two lists of rows are the same answer; None, where a query failed, is none.
+    """Return whether two lists of rows are the same answer. None, for a query that failed, is not
+    the same as anything.
 
-    accepted_rows: the segments of every right answer, if LIMIT cuts through a tie of the left one.
-    abs_tol: how far floats may be apart whatever their size.
+    accepted_rows: the segments of a right answer, if LIMIT cuts through a tie of the left rows.
+    abs_tol: an absolute tolerance for floats.
     """
     if left is None or right is None:
         return False
@@ -106,7 +107,7 @@ def are_same(
 def is_choice(
     rows: list[Row], gold_rows: list[Row], accepted_rows: Sequence[Any], *, abs_tol: float = 0.0
 ) -> bool:
-    """Whether rows are a right answer if LIMIT cuts through a tie: so many of each segment.
+    """Return whether rows take the right number from each segment, if LIMIT cuts through a tie.
 
     >>> segments = [1, {"rows": [["b"], ["c"]], "take": 1}]
     >>> is_choice([("a",), ("c",)], [("a",), ("b",)], segments)
@@ -128,7 +129,7 @@ def is_choice(
 
 
 def is_void(rows: list[Row], *, abs_tol: float = 0.0) -> bool:
-    """Whether an answer says nothing: it has no row, or only NULL and 0, or floats as near to 0.
+    """Return whether an answer is void: it has no row, or only NULL, 0 and floats close to 0.
 
     >>> is_void([]), is_void([(0, None)]), is_void([(0.1 + 0.2 - 0.3,)]), is_void([("none",)])
     (True, True, True, False)

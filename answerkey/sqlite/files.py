@@ -1,4 +1,4 @@
-"""Files of databases: safe names and paths, read without a lock, the same bytes by any SQLite."""
+"""Database files: safe names and paths, reading without a lock, the same bytes by any SQLite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLAIN_NAME = re.compile(r"(?!\.)[^/\\:\x00-\x1f]+")
 
 
 def check_db_id(db_id: str) -> str:
-    """Return the id if it is one plain folder name: an id builds paths, so nothing else may pass.
+    """Return the id if it is one plain folder name: ids are parts of paths, so others are refused.
 
     Raises:
         InputError: the id is "", "..", ".x", "a/b", "a\\b", has a control character, or is no text.
@@ -29,7 +29,7 @@ def check_db_id(db_id: str) -> str:
 
 
 def check_db_ids(db_ids: Iterable[str]) -> list[str]:
-    """Return the ids as a list, each a plain name, none of them twice, in any case.
+    """Return the ids as a list: each is a plain name, and none is repeated in any case.
 
     Raises:
         InputError: as `check_db_id`; an id is repeated.
@@ -46,15 +46,16 @@ def check_db_ids(db_ids: Iterable[str]) -> list[str]:
 
 
 def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
-    """Return the file or folder that a path out of some file means below a folder.
+    """Return the file or folder below a folder to which a path from a file leads.
 
     >>> find_inside("data", "fleet/fleet.sqlite").as_posix()
     'data/fleet/fleet.sqlite'
 
-    Links are followed. Only its last part may be a link to elsewhere, as DVC makes them of files.
+    Links are followed. Only the last part of the path may be a link to another folder, since DVC
+    links files.
 
     Raises:
-        InputError: it leads out of the folder, or nowhere.
+        InputError: the path leads out of the folder, or to nothing.
     """
     target = os.path.normpath(os.path.join(folder, path))
     if "\0" not in path:
@@ -65,7 +66,7 @@ def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
 
 
 def immutable_uri(path: Path) -> str:
-    """Return the URI under which SQLite reads a file without a lock or a file beside it.
+    """Return the URI by which SQLite reads a file without a lock and without a file beside it.
 
     >>> immutable_uri(Path("/data/car 1.sqlite"))
     'file:///data/car%201.sqlite?mode=ro&immutable=1'
@@ -74,20 +75,21 @@ def immutable_uri(path: Path) -> str:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A read-only connection to a file that nobody changes; no lock, no file beside it. Text that
-    is not UTF-8, such as a name in Windows-1252, has U+FFFD for what cannot be read.
+    """Open a read-only connection to a file that does not change, without a lock. In text that is
+    not UTF-8, such as a name in Windows-1252, U+FFFD replaces the bytes that cannot be read.
 
-    For looking at schemas: foreign SQL needs more than this.
+    Use it only to look at schemas: untrusted SQL needs `GuardedDatabase`.
     """
     connection = sqlite3.connect(immutable_uri(path), uri=True)
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
 
 
-# DVC knows a database by its bytes, so they must not depend on the SQLite library. Versions differ
-# in what they leave in unused space, in how they encode whole numbers in REAL columns (from 3.54
-# on, beside an index), and in the version number they stamp. Seen identical from 3.39 to 3.54; 3.54
-# differs if a REAL column is part of a PRIMARY KEY, a UNIQUE constraint or a WITHOUT ROWID table.
+# DVC identifies a database by its bytes, so they must not depend on the version of SQLite. Versions
+# differ in what they leave in unused space, in how they encode whole numbers in REAL columns (from
+# 3.54 on, beside an index), and in the version number that they write. The bytes were the same from
+# 3.39 to 3.54; 3.54 differs if a REAL column is part of a PRIMARY KEY, a UNIQUE constraint or a
+# WITHOUT ROWID table.
 PAGE_BYTES = 4096
 LAYOUT = f"""
 PRAGMA page_size = {PAGE_BYTES};
@@ -100,14 +102,14 @@ PRAGMA secure_delete = ON;
 
 def serialize_database(connection: sqlite3.Connection) -> bytes:
     """Return the file of a database in memory, the same bytes by any SQLite. Its first statements
-    were those of LAYOUT, and perhaps one that sets another page size."""
+    must be those of LAYOUT; one more may set another page size."""
     _settle(connection)
     roots = [page for (page,) in connection.execute("SELECT rootpage FROM sqlite_master") if page]
     return _clear_traces(bytearray(connection.serialize()), [1, *roots])
 
 
 def _settle(connection: sqlite3.Connection) -> None:
-    """Bring every value and every page to the place where all versions put it."""
+    """Move every value and page to the position where all versions of SQLite put it."""
     indexes = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
         " ORDER BY rowid"
@@ -131,7 +133,7 @@ def _settle(connection: sqlite3.Connection) -> None:
 
 
 def _clear_traces(file: bytearray, pages: list[int]) -> bytes:
-    """Zero the unused middle of every b-tree page and what the header says of the writer.
+    """Zero the unused middle of every b-tree page, and the header fields about the writer.
 
     Source: sections 1.3 (header) and 1.6 (b-tree pages) of the SQLite manual's file format.
     """

@@ -1,10 +1,11 @@
-"""Foreign SQL runs here and nowhere else: a query reads one database, in bounds, changing nothing.
+"""Execute untrusted SQL: a query reads one database, within limits, and changes nothing. No other
+module executes untrusted SQL.
 
-Bounds that decide what is kept are counted by SQLite (virtual machine steps, bytes), so that they
-fall the same on every machine. Seconds are the last resort, for a single step without end.
+Limits that decide what is kept are counted by SQLite (virtual machine steps, bytes), so they are
+the same on every machine. Seconds are the last resort, for a single step that never ends.
 
-Not read: virtual tables (full text, R-tree, pragma_...) except json_each and json_tree, since
-connecting to one asks for the right to write.
+Virtual tables (full text, R-tree, pragma_...) cannot be read, except json_each and json_tree:
+SQLite connects to one only with the right to write.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ from answerkey.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.statement import trim_statement
 
-# What a query may be before it runs: nothing interrupts what compiles or parses it.
+# Limits of the text of a query: compiling and parsing cannot be interrupted.
 MAX_SQL_BYTES = 100_000
-MAX_COLUMNS = 1000  # of each SELECT, once every `*` is what it stands for
+MAX_COLUMNS = 1000  # of each SELECT, after every `*` is expanded
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The bounds of one query.
+    """The limits of one query.
 
     max_steps: SQLite virtual machine steps, rounded up to thousands.
     max_rows: rows of the answer.
-    max_value_bytes: bytes of one value, in the answer or on the way to it.
+    max_value_bytes: bytes of one value, in the answer or in an intermediate result.
     max_answer_bytes: bytes of the answer: those of its text, and 8 for every other value.
-    max_heap_bytes: heap of SQLite; it holds for the whole process and can only be lowered
+    max_heap_bytes: heap of SQLite. It holds for the whole process and can only be lowered
         (SQLite manual, PRAGMA hard_heap_limit).
     max_seconds: the last resort.
     """
@@ -59,21 +60,22 @@ class Limits:
                 raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
 
 
-# Set in processes whose run goes on without them. A trainer's own process is not ours to end.
+# Set in processes that the run can lose. The process of a trainer is never one of them.
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
-# Exit status of a worker whose query is overdue; nothing else ends a process with this one.
+# Exit status of a worker whose query is overdue; no other end has this status.
 OVERDUE_STATUS = 75
 
 
 @dataclass(slots=True)
 class Watchdog:
-    """Interrupts a connection whose query is past its deadline, from a thread of its own.
+    """Interrupts a connection whose query has passed its deadline, from a thread of its own.
 
-    A single step may heed no interrupt and last for hours: printf('%.2000000000c', 'x') counts to
-    its precision, as often as the format has it. After patience_s more such a query ends its
-    process, if that is marked as a worker whose run goes on without the query, and only then.
+    A single step may ignore the interrupt and last for hours: printf('%.2000000000c', 'x') counts
+    to its precision, as often as the format has it. If such a query still runs after patience_s
+    more, the watchdog ends the process, but only a process that is marked as one that the run can
+    lose.
 
-    One query at a time: a process that executes several at once needs a watchdog for each.
+    It watches one query at a time: a process that executes several at once needs several watchdogs.
     """
 
     interval_s: float = 0.25
@@ -84,11 +86,11 @@ class Watchdog:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def watch(self, connection: sqlite3.Connection, seconds: float) -> None:
-        """Interrupt the connection's query in so many seconds, unless released before."""
+        """Interrupt the connection's query after these seconds, unless it is released before."""
         if self.pid != os.getpid():  # threads do not survive a fork
             self.pid = os.getpid()
             self.lock = threading.Lock()
-            self.watched = None  # what the parent watched
+            self.watched = None  # a query of the parent process
             threading.Thread(target=self._run, name="sql-watchdog", daemon=True).start()
         with self.lock:
             self.has_fired = False
@@ -115,8 +117,8 @@ class Watchdog:
 
 @contextlib.contextmanager
 def end_overdue(seconds: float) -> Iterator[None]:
-    """End this process if the block takes more than so many seconds and the run goes on without
-    it: nothing interrupts Python code that is no query."""
+    """End this process if the block takes longer than these seconds and the run can lose the
+    process: Python code that is not a query cannot be interrupted."""
     timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
     timer.daemon = True
     if _is_expendable():
@@ -136,7 +138,7 @@ _STEPS_BETWEEN_CHECKS = 1000
 
 
 def bound_memory(connection: sqlite3.Connection, limits: Any) -> None:
-    """Bound the heap, and keep what SQLite sorts there: it would fill a disk otherwise."""
+    """Limit the heap, and sort in memory: temporary files could fill the disk."""
     connection.execute(f"PRAGMA hard_heap_limit = {limits.max_heap_bytes};").fetchall()
     connection.execute("PRAGMA temp_store = MEMORY;")
 
@@ -144,7 +146,7 @@ def bound_memory(connection: sqlite3.Connection, limits: Any) -> None:
 class BoundedExecution:
     """A block in which a connection has one budget of steps and of seconds.
 
-    limits: `Limits`, or what else has max_steps, max_heap_bytes and max_seconds.
+    limits: `Limits`, or another object with max_steps, max_heap_bytes and max_seconds.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class BoundedExecution:
 
     @property
     def steps(self) -> int:
-        """The virtual machine steps so far, rounded up to thousands."""
+        """Return the virtual machine steps so far, rounded up to thousands."""
         return (self._checks - self._checks_left + 1) * _STEPS_BETWEEN_CHECKS
 
     def _count_down(self) -> bool:
@@ -182,11 +184,11 @@ class BoundedExecution:
         return self._checks_left < 0
 
     def explain(self, error: Exception) -> tuple[Reason, str] | None:
-        """Return the bound that an exception comes from, in a code and in words, or None.
+        """Return the code and the words of the limit that caused an exception; None if none did.
 
         Raises:
-            MemoryError: the machine has less memory than the bound.
-            KeyboardInterrupt: somebody stops the run: Python swallows Ctrl-C in a callback of
+            MemoryError: the machine has less memory than the limit.
+            KeyboardInterrupt: somebody stopped the run: Python swallows Ctrl-C in a callback of
                 SQLite.
         """
         code = getattr(error, "sqlite_errorcode", None)
@@ -209,7 +211,7 @@ class BoundedExecution:
 
 
 def _has_memory(size_bytes: int) -> bool:
-    """Whether the system would give this process so much memory; it is not touched."""
+    """Return whether the system would give this process that much memory. It is not touched."""
     try:
         mmap.mmap(-1, size_bytes).close()
     except (OSError, MemoryError, OverflowError):
@@ -218,7 +220,7 @@ def _has_memory(size_bytes: int) -> bool:
 
 
 FORBIDDEN_FUNCTIONS = {"load_extension", "fts3_tokenizer"}
-# What they give is decided by chance, by the moment, or by the SQLite library; never by a database.
+# Their results depend on chance, on the moment or on the SQLite library, not on the database.
 RANDOM_FUNCTIONS = {"random", "randomblob"}
 LIBRARY_FUNCTIONS = {
     "sqlite_version",
@@ -228,7 +230,7 @@ LIBRARY_FUNCTIONS = {
     "sqlite_compileoption_get",
     "sqlite_compileoption_used",
 }
-# What a connection did before: nothing, since it only reads.
+# About earlier changes of a connection: there are none, since it only reads.
 _CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
 
 Value = int | float | str | None
@@ -262,7 +264,7 @@ def _is_fault_of_the_file(error: Exception) -> bool:
 
 
 def _spell_error(error: Exception) -> str:
-    """The words of SQLite, which quote a damaged file as it is: that may be no text as UTF-8."""
+    """Return SQLite's message. It quotes a damaged file as it is, which may be invalid UTF-8."""
     if isinstance(error, UnicodeDecodeError):
         return bytes(error.object).decode(errors="replace")
     return str(error)
@@ -272,7 +274,7 @@ class QueryError(sqlite3.OperationalError):
     """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
 
     def __init__(self, reason: Reason, detail: str, database_name: str) -> None:
-        super().__init__(reason, detail, database_name)  # which pickle hands over
+        super().__init__(reason, detail, database_name)  # the arguments that pickle passes on
         self.reason = reason
         self.detail = detail
         self.database_name = database_name
@@ -282,17 +284,17 @@ class QueryError(sqlite3.OperationalError):
 
 
 class GuardedDatabase:
-    """One database opened read-only for foreign SQL; use it as a context manager.
+    """One database opened read-only for untrusted SQL; use it as a context manager.
 
     >>> with GuardedDatabase(path) as database:            # doctest: +SKIP
     ...     database.execute("SELECT count(*) FROM ship")
     [(42,)]
 
     now: the instant that queries read from the clock (`answerkey.sqlite.clock.read_instant`); None:
-        those that read it are refused.
-    watchdog: holds a query to its seconds; None if something else does.
-    kept_statements: how many queries are kept compiled. One that comes again counts its steps from
-        where it ended, so that a budget may end it up to 1,000 steps sooner.
+        queries that read it are refused.
+    watchdog: interrupts a query after its seconds; None if something else does.
+    kept_statements: how many queries are kept compiled. A repeated query continues the count of its
+        steps, so that its budget may end up to 1,000 steps sooner.
     steps: the virtual machine steps of the last query that gave rows, rounded up to thousands.
 
     Raises:
@@ -335,18 +337,18 @@ class GuardedDatabase:
             raise
 
     def _set_bounds(self) -> None:
-        """Set them, and only then the authorizer.
+        """Set the limits, and the authorizer last.
 
-        A statement that is kept is not authorized again, so that a query must not have the text of
-        one that ran here: these end with a semicolon, which no query keeps.
+        A compiled statement that is kept is not authorized again. So a query must never have the
+        text of a statement that ran here: these end with a semicolon, which no query keeps.
         """
         connection, limits = self._connection, self.limits
         bound_memory(connection, limits)
-        # Views may call the clock's functions, which are ours. Any other function that one may not
-        # trust, and any virtual table, is refused by name.
+        # Views may call the clock's functions, which are ours. Other functions that are not
+        # trusted, and virtual tables, are refused by name.
         connection.execute("PRAGMA trusted_schema = ON;")
-        connection.execute("SELECT 1 FROM sqlite_master;").fetchone()  # the first to read the file
-        for function in ("json_each", "json_tree"):  # connect before the right to do so is gone
+        connection.execute("SELECT 1 FROM sqlite_master;").fetchone()  # reads the file
+        for function in ("json_each", "json_tree"):  # connect while that is still allowed
             with contextlib.suppress(sqlite3.OperationalError):  # a table may have the name
                 connection.execute(f"SELECT 1 FROM {function}('[]');").fetchall()
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.max_value_bytes)
@@ -367,11 +369,11 @@ class GuardedDatabase:
         self._clock.close()
 
     def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
-        """Return all rows of one SELECT; max_steps takes the place of that of the limits.
+        """Return all rows of one SELECT. max_steps replaces that of the limits.
 
         Raises:
-            QueryError: the query is refused, fails or passes a bound; with the reason.
-            sqlite3.DatabaseError: the file, not the query, is at fault.
+            QueryError: the query is refused, fails or exceeds a limit; with the reason.
+            sqlite3.DatabaseError: the file is at fault, not the query.
             MemoryError: the machine has less memory than SQLite may use.
         """
         self._denied.clear()
@@ -383,7 +385,7 @@ class GuardedDatabase:
                 cursor = self._connection.execute(trim_statement(sql))
                 if cursor.description is None:
                     raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
-                # Harmless to the authorizer, but its rows are no answer.
+                # The authorizer allows EXPLAIN, but its rows are no answer.
                 if tuple(name for name, *_ in cursor.description) in _EXPLAINED:
                     raise self._refuse(Reason.NOT_A_SELECT, "EXPLAIN is no query")
                 rows = self._fetch(cursor)
@@ -395,11 +397,11 @@ class GuardedDatabase:
                 raise self._explain(error, execution) from error
 
     def list_reads(self, sql: str) -> set[tuple[str, str]] | None:
-        """Return table and column of all that one SELECT reads, in small letters; None if SQLite
-        refuses it. It is not executed. The column is empty if rows alone are read, as by count(*).
+        """Return (table, column) of everything that one SELECT reads, in lower case; None if SQLite
+        refuses it. It is not executed. The column is "" if only rows are read, as by count(*).
 
         Raises:
-            sqlite3.DatabaseError: the file, not the query, is at fault.
+            sqlite3.DatabaseError: the file is at fault, not the query.
         """
         reads = set()
 
@@ -408,7 +410,7 @@ class GuardedDatabase:
                 reads.add(((first or "").lower(), (second or "").lower()))
             return self._authorize(action, first, second, *others)
 
-        # Another authorizer makes SQLite compile anew what it has kept.
+        # A new authorizer makes SQLite compile again what it has kept.
         self._connection.set_authorizer(record)
         try:
             self._connection.execute(f"EXPLAIN {trim_statement(sql)};").close()
@@ -457,8 +459,8 @@ class GuardedDatabase:
         self._denied.append((sqlite3.SQLITE_FUNCTION, None, name))
 
     def _explain(self, error: Exception, execution: BoundedExecution) -> Exception:
-        """Return the QueryError that an exception means, or another error if the database file is
-        at fault."""
+        """Return the QueryError for an exception, or another error if the database file is at
+        fault."""
         words = str(error)
         if words.startswith("You can only execute one statement at a time"):
             return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")
@@ -478,7 +480,7 @@ class GuardedDatabase:
         is_undecodable = (
             isinstance(error, UnicodeDecodeError)
             or words.startswith("Could not decode to UTF-8 column")
-            or words == "user-defined function raised exception"  # none but the clock's are ours
+            or words == "user-defined function raised exception"  # only the clock's are ours
         )
         if is_undecodable:
             return self._refuse(Reason.UNDECODABLE_TEXT, "text or a name that is not UTF-8")

@@ -21,8 +21,8 @@ _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name as the schema spells it, declared type ('' if none), NOT NULL, and its
-    place in the primary key (1, 2, ...; 0: not part of it)."""
+    """A column: its name as the schema spells it, its declared type ('' if none), NOT NULL, and its
+    position in the primary key (1, 2, ...; 0: not part of it)."""
 
     name: str
     type: str
@@ -52,27 +52,27 @@ class Table:
     sql: str = ""
 
     def find_column(self, name: str) -> Column | None:
-        """The column of that name, in any case, or None."""
+        """Return the column of that name, in any case, or None."""
         folded = fold_name(name)
         return next((column for column in self.columns if fold_name(column.name) == folded), None)
 
     @property
     def has_rowid(self) -> bool:
-        """Whether it has a rowid, which in a view is NULL."""
+        """Return whether the table has a rowid; that of a view is always NULL."""
         options = self.sql[self.sql.rfind(")") :]
         return self.is_view or not _WITHOUT_ROWID.search(options)
 
     @property
     def rowid_name(self) -> str | None:
-        """A name of the rowid that no column has; None if columns have them all."""
+        """Return a name of the rowid that no column has; None if columns have all of them."""
         return next((name for name in ROWID_NAMES if self.find_column(name) is None), None)
 
     @property
     def rowid_column(self) -> Column | None:
-        """The column that is another name of the rowid: the lone INTEGER PRIMARY KEY, or None.
+        """Return the column that is an alias of the rowid, a single INTEGER PRIMARY KEY, or None.
 
-        Source: the SQLite manual, "ROWIDs and the INTEGER PRIMARY KEY". A DESC key, which is none
-        by a historical slip, is not told apart.
+        Source: the SQLite manual, "ROWIDs and the INTEGER PRIMARY KEY". A DESC key is no alias, for
+        historical reasons; it is not distinguished here.
         """
         keys = [column for column in self.columns if column.primary_key]
         if len(keys) == 1 and keys[0].type.upper() == "INTEGER" and self.has_rowid:
@@ -91,7 +91,7 @@ class Schema:
         object.__setattr__(self, "by_name", {fold_name(table.name): table for table in self.tables})
 
     def find_table(self, name: str) -> Table | None:
-        """The table or view of that name, in any case, or None."""
+        """Return the table or view of that name, in any case, or None."""
         return self.by_name.get(fold_name(name))
 
 
@@ -116,7 +116,8 @@ def affinity(declared_type: str) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Text in lower case as SQLite folds it, in names and under NOCASE: ASCII letters only.
+    """Return a text in lower case as SQLite folds names, and texts under NOCASE: only ASCII
+    letters.
 
     >>> fold_case("Name"), fold_case("ÉTÉ")
     ('name', 'ÉtÉ')
@@ -126,7 +127,7 @@ def fold_case(text: str) -> str:
 
 @lru_cache(maxsize=65_536)  # a schema's names are folded again and again
 def fold_name(name: str) -> str:
-    """A name of a table or column as SQLite compares it: `fold_case`, remembered."""
+    """Return a name of a table or column as SQLite compares it: `fold_case`, cached."""
     return fold_case(name)
 
 
@@ -140,7 +141,7 @@ def quote_name(name: str) -> str:
 
 
 def read_schema(connection: sqlite3.Connection) -> Schema:
-    """The schema of an open database; SQLite's own tables (sqlite_...) are left out."""
+    """Return the schema of an open database, without SQLite's own tables (sqlite_...)."""
     rows = connection.execute(
         "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid"
@@ -165,8 +166,8 @@ def _read_table(connection: sqlite3.Connection, name: str, kind: str, sql: str) 
 
 
 def _read_columns(connection: sqlite3.Connection, quoted: str) -> tuple[Column, ...]:
-    """The columns of a table; none if no query can read it: a view of what does not exist, or a
-    virtual table of a module that SQLite does not have."""
+    """Return the columns of a table; none if no query can read it, such as a view of a missing
+    table or a virtual table whose module SQLite does not have."""
     try:
         rows = connection.execute(f"PRAGMA table_xinfo({quoted})").fetchall()
     except sqlite3.OperationalError as error:
@@ -198,7 +199,7 @@ def _read_foreign_keys(connection: sqlite3.Connection, quoted: str) -> tuple[For
 
 @lru_cache(maxsize=4096)
 def has_collation(table_sql: str) -> bool:
-    """Whether the statement that made a table mentions a collation."""
+    """Return whether the statement that created a table mentions a collation."""
     return "collate" in table_sql.lower()
 
 
@@ -226,7 +227,7 @@ def decode_schema(tables: list[dict[str, Any]]) -> Schema:
 
 
 class SchemaFile:
-    """The schemas of all databases in `schemas.jsonl`, each decoded when it is asked for."""
+    """The schemas of all databases in `schemas.jsonl`. Each is decoded when it is needed."""
 
     def __init__(self, path: Path) -> None:
         lines = path.read_bytes().splitlines()
@@ -236,7 +237,7 @@ class SchemaFile:
         return len(self._lines)
 
     def read_tables(self, name: str) -> list[dict[str, Any]]:
-        """The tables of a database as `encode_schema` wrote them."""
+        """Return the tables of a database as `encode_schema` wrote them."""
         tables: list[dict[str, Any]] = json.loads(self._lines[name])["tables"]
         return tables
 

@@ -1,10 +1,10 @@
-"""The one statement of a text of SQL, without what SQLite passes over before and behind it."""
+"""Trim a text of SQL to its one statement."""
 
 from __future__ import annotations
 
 import re
 
-_BLANKS = " \t\r\n\f;\ufeff"  # SQLite takes a byte order mark for a blank, wherever it stands
+_BLANKS = " \t\r\n\f;\ufeff"  # SQLite reads a byte order mark as a blank, wherever it is
 _MARKS = ("--", "/*", ";", "\ufeff")
 _PIECE = re.compile(
     r"""(?P<passed>[ \t\r\n\f;\ufeff]+ | --[^\n]* | /\*(?=[^\0])(?:.*?\*/|.*))
@@ -14,8 +14,8 @@ _PIECE = re.compile(
 
 
 def trim_statement(sql: str) -> str:
-    """Return a statement without blanks, semicolons, comments and byte order marks round it; the
-    last comment may lack its end. A second statement stays, for SQLite to refuse.
+    """Return a statement without blanks, semicolons, comments and byte order marks around it. The
+    last comment may lack its end. A second statement is kept: SQLite will refuse it.
 
     >>> trim_statement("; SELECT 1 /* one */ AS a; ; -- done"), trim_statement("SELECT 1 /* x")
     ('SELECT 1 /* one */ AS a', 'SELECT 1')
