@@ -1,10 +1,11 @@
-"""Additions: how far answers of right queries may be apart because they add in another order.
+"""Additions: the tolerance between answers of right queries that add floats in another order.
 
-`SELECT sum(debit) - sum(credit) FROM entry` over millions gives 1.2e-10 where `sum(debit - credit)`
-gives 0.0: both are 0. No relative tolerance helps, and an absolute one must be small beside what
-was added. So the query is executed again with each of its additions off by what rounding may do to
-it, and how far the answer moves is the tolerance. What follows an addition scales it: of bytes that
-are added and told in terabytes the tolerance is one of terabytes.
+Over millions, `SELECT sum(debit) - sum(credit) FROM entry` gives 1.2e-10 where `sum(debit -
+credit)` gives 0.0: both mean 0. No relative tolerance helps, and an absolute one must be small
+beside the values that were added. So the query is executed again with each of its additions shifted
+by a possible rounding error. The distance that the answer moves is the tolerance. Later steps scale
+it,
+too: if bytes are added and shown in terabytes, the tolerance is in terabytes.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from answerkey.sql.query_tree import copy_nodes, to_sql
 from answerkey.sqlite.answers import REL_TOL
 from answerkey.sqlite.guard import QueryError, Row
 
-# What rounding may do, as parts of all that was added, each without its sign. A sum of n rows is
-# off by some sqrt(n) * 2 ** -54, and so may be a + b that is summed, since others sum a and b. Else
-# a + b is off by 2 ** -53. There is room for other databases.
+# Rounding errors, as parts of the sum of all absolute values that were added. A sum of n rows is
+# off by about sqrt(n) * 2 ** -54. So is a + b that is summed, since another query sums a and b. Any
+# other a + b is off by 2 ** -53. These are larger, to leave room for other databases.
 _OF_ROWS, _OF_VALUES = 2.0**-46, 2.0**-49
-# An answer that moves by a larger part of itself has lost bits: what was added cancels.
+# An answer that moves by a larger part of itself has lost bits, since its terms cancel.
 _CANCELS = 2.0**-44
-# The answer moves about twice as far if all is off by twice as much. If it does not, it jumps, as
-# where a subquery compares, and the move says nothing; a square root near 0 moves by sqrt(2).
+# The answer moves about twice as far if all errors are doubled. If not, it jumps, as with a
+# comparison in a subquery, and the move is no measure; a square root near 0 moves by sqrt(2).
 _MOVES_TWICE = (1.2, 3.0)
 
 _ADDS = exp.Add | exp.Sub
-_SUMS = exp.Sum | exp.Avg | exp.From | exp.Join | exp.CTE  # or who selects from a query may sum
-# Where the value of a node goes into that of its parent, or into a row of it, in proportion: the
-# places in the parent, all if there are none. ROUND is not here, since it takes residues away.
+_SUMS = exp.Sum | exp.Avg | exp.From | exp.Join | exp.CTE  # an outer query may sum, too
+# Nodes whose value is proportional to that of a child, or passes it on in a row; with the arguments
+# for which this is so, or all if there are none. ROUND is not one: it removes rounding errors.
 _PASSES: dict[type[exp.Expr], frozenset[str]] = {
     kind: frozenset(places)
     for kind, *places in (
@@ -68,11 +69,12 @@ _PASSES: dict[type[exp.Expr], frozenset[str]] = {
 
 
 def find_abs_tol(inspection: Inspection) -> float:
-    """How far floats of right answers may be apart whatever their size, to one digit; 0.0 for a
-    query that adds nothing, or whole numbers alone, or where nothing that it adds cancels.
+    """Return the absolute tolerance for floats of right answers, to one digit. It is 0.0 if the
+    query adds nothing, or only whole numbers, or if nothing that it adds cancels.
 
-    It is one for all columns, and stays small beside the values of those that need none. A query
-    that cannot be measured, since it takes too much or its rows depend on a last bit, has none.
+    It is the same for all columns, and stays small beside the values of columns that need none. It
+    is 0.0, too, if it cannot be measured: the query takes too much, or its rows depend on a last
+    bit.
     """
     if float not in {type(value) for row in inspection.rows for value in row}:
         return 0.0
@@ -104,8 +106,8 @@ def find_abs_tol(inspection: Inspection) -> float:
 class _Addition(NamedTuple):
     """A chain of + and -, or an aggregate that adds, with its argument.
 
-    part: how much rounding may do to it, of all that it adds. The sign is that with which it goes
-        into the answer, so that what two of them are off by does not cancel.
+    part: its rounding error, as a part of all that it adds. The sign is that with which the
+        addition enters the answer, so that the errors of two additions do not cancel.
     """
 
     node: exp.Expr
@@ -114,7 +116,7 @@ class _Addition(NamedTuple):
 
 
 def _list_additions(tree: exp.Expr) -> Iterator[_Addition]:
-    """Those that go into what is selected, the outer ones first."""
+    """Yield the additions that enter a selected column, outer ones first."""
     for node in tree.walk():
         argument = _read_argument(node)
         is_chain = isinstance(node, _ADDS) and not isinstance(_skip_parens(node), _ADDS)
@@ -132,7 +134,7 @@ def _skip_parens(node: exp.Expr) -> exp.Expr | None:
 
 
 def _read_argument(call: exp.Expr) -> exp.Expr | None:
-    """What an aggregate adds, with what DISTINCT leaves out; None if it is no such aggregate."""
+    """Return the argument of an aggregate that adds, with DISTINCT; None for any other node."""
     argument: exp.Expr | None = None
     if isinstance(call, exp.Sum | exp.Avg):
         argument = call.this
@@ -146,8 +148,8 @@ def _is_total(node: exp.Expr) -> bool:
 
 
 def _find_way(node: exp.Expr) -> tuple[int, bool] | None:
-    """The sign with which a node goes into the answer, and whether it may be summed on its way;
-    None if it does not go there in proportion."""
+    """Return the sign with which a node enters the answer, and whether it may be summed on its way;
+    None if the answer is not proportional to it."""
     sign, is_summed = 1, False
     while (parent := node.parent) is not None:
         places = frozenset[str]() if _is_total(parent) else _PASSES.get(type(parent))
@@ -171,7 +173,7 @@ class _Move(NamedTuple):
 def _measure(
     inspection: Inspection, additions: list[_Addition], columns: list[list[float]], scale: int
 ) -> list[_Move]:
-    """How far each column moves; [] if the query fails, or has other rows."""
+    """Return how far each column moves; [] if the query fails, or has other rows."""
     try:
         rows = inspection.database.execute(_shift(inspection.tree, additions, scale))
     except QueryError:
@@ -188,7 +190,7 @@ def _measure(
 
 
 def _read_floats(rows: list[Row]) -> list[list[float]]:
-    """The floats of each column, sorted: rows that nearly tie may come in another order."""
+    """Return the floats of each column, sorted: rows that nearly tie may change places."""
     return [
         sorted(value for value in column if type(value) is float)
         for column in zip(*rows, strict=True)
@@ -196,9 +198,9 @@ def _read_floats(rows: list[Row]) -> list[list[float]]:
 
 
 def _shift(tree: exp.Expr, additions: list[_Addition], scale: int) -> str:
-    """The query with each addition off by what rounding may do to it, times a scale."""
+    """Return the query with each addition shifted by its rounding error times a scale."""
     twins = copy_nodes(tree)
-    for addition in reversed(additions):  # the inner ones first
+    for addition in reversed(additions):  # inner ones first
         call = _with_over(addition.node)
         error = _write_error(addition, call, scale)
         twin, place = twins[id(call)], exp.Paren()
@@ -208,15 +210,15 @@ def _shift(tree: exp.Expr, additions: list[_Addition], scale: int) -> str:
 
 
 def _with_over(node: exp.Expr) -> exp.Expr:
-    """A call with the FILTER and the OVER that follow it."""
+    """Return a call with the FILTER and the OVER that follow it."""
     while isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
         node = node.parent
     return node
 
 
 def _write_error(addition: _Addition, call: exp.Expr, scale: int) -> exp.Expr:
-    """What an addition is off by: a part of all that it adds; 0 if that is whole, which keeps the
-    type of a whole sum."""
+    """Return the error of an addition: a part of all that it adds; 0 if that is whole, which keeps
+    the type of a whole sum."""
     node, argument, part = addition
     added: exp.Expr
     if argument is None:
@@ -261,8 +263,8 @@ def _is_whole(size: exp.Expr) -> exp.Expr:
 
 
 def _replace_call(call: exp.Expr, node: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """Another aggregate of the same rows; OVER takes in all of a partition, since a sum that moves
-    along keeps what rounding did to rows that it has left."""
+    """Return another aggregate of the same rows. OVER gets the whole partition, since a moving sum
+    keeps rounding errors of rows that have left it."""
     if call is node:
         return other
     twins = copy_nodes(call)

@@ -1,6 +1,7 @@
 """Inspections: a gold query, its answer, and a copy of the database in reverse order, for probes.
 
-`SELECT name FROM ship LIMIT 1` -> 'Sun' on the database, 'Tern' on the copy: no fact of the data.
+If `SELECT name FROM ship LIMIT 1` gives 'Sun' on the database and 'Tern' on the copy, its answer is
+no fact of the data.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from answerkey.sqlite.files import immutable_uri
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
 
-_MAX_COPIED_BYTES = 200_000_000  # of a database that is copied: each worker needs room for one
-# a rowid or a table of SQLite's own: what it says is of the file, and differs on any copy
+_MAX_COPIED_BYTES = 200_000_000  # of a database: each worker needs room for a copy
+# A rowid or a table of SQLite's own describes the file, and differs on any copy.
 _NAMES_STORAGE = re.compile(rf"(?<!\w)(?:sqlite_|(?:{'|'.join(ROWID_NAMES)})(?!\w))", re.IGNORECASE)
 
 
 class ReorderedCopy(contextlib.ExitStack):
-    """The reordered copy of a database, made when a query first asks for it.
+    """The reordered copy of a database, made when a query first needs it.
 
     >>> with ReorderedCopy(path) as copy:                            # doctest: +SKIP
     ...     copy.find_database("SELECT name FROM ship LIMIT 1").execute(...)
@@ -56,11 +57,11 @@ class ReorderedCopy(contextlib.ExitStack):
         self._has_views_of_storage = False
 
     def find_database(self, sql: str) -> GuardedDatabase | None:
-        """Return the copy, or None if it is no measure of a query: the query or a view names the
-        rowid or tables of SQLite's own, or the database has more than 200 MB.
+        """Return the copy, or None if it cannot test a query: the query or a view names the rowid
+        or tables of SQLite's own, or the database has more than 200 MB.
 
         Raises:
-            sqlite3.DatabaseError: if the file is no database, or a corrupt one.
+            sqlite3.DatabaseError: the file is no database, or a corrupt one.
         """
         if _NAMES_STORAGE.search(sql) or self._path.stat().st_size > _MAX_COPIED_BYTES:
             return None
@@ -77,7 +78,7 @@ class ReorderedCopy(contextlib.ExitStack):
 
 
 def _copy_tables(path: Path, target: Path) -> list[str]:
-    """Write the tables of a database in reverse; return the statements that made its views."""
+    """Write the tables of a database in reverse order; return the statements of its views."""
     with closing(
         sqlite3.connect(immutable_uri(path), uri=True, isolation_level=None)
     ) as connection:
@@ -94,8 +95,8 @@ def _copy_tables(path: Path, target: Path) -> list[str]:
             try:
                 _copy_table(connection, name, list_collations(sql))
             except sqlite3.Error:
-                # a name that is no UTF-8, a function that is not there, a full disk: a query of
-                # this table fails on the copy, which says nothing of it then
+                # An invalid UTF-8 name, a missing function, a full disk: a query of this table
+                # fails on the copy, which then tests nothing.
                 connection.execute(f"DROP TABLE IF EXISTS copy.{quote_name(name)}")
         views = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
     return [sql for (sql,) in views]
@@ -119,14 +120,14 @@ def _copy_table(connection: sqlite3.Connection, name: str, collations: dict[str,
     for _, index, *_ in connection.execute(f"PRAGMA index_list({quoted})").fetchall():
         # fetchone gives None if the name of the index is not UTF-8.
         first = connection.execute(f"PRAGMA index_info({quote_name(index)})").fetchone()
-        firsts |= {first and first[2]} - {None}  # None stands for an expression
+        firsts |= {first and first[2]} - {None}  # None means an expression
     for number, column in enumerate(sorted(firsts)):
         index = quote_name(f"{name} key {number}")
         connection.execute(f"CREATE INDEX copy.{index} ON {quoted} ({quote_name(column)})")
 
 
 def _make_views(target: Path, views: list[str]) -> None:
-    """Make the views that can be made: not those whose text is no UTF-8."""
+    """Create the views that can be created: not those whose text is invalid UTF-8."""
     with closing(sqlite3.connect(target, isolation_level=None)) as connection:
         for sql in views:
             with contextlib.suppress(sqlite3.Error):
@@ -138,8 +139,8 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class AnswerBounds:
-    """From where on an answer is remarkable: rows, bytes of its JSON; and the relative and absolute
-    tolerance between floats. The defaults are for those who ask only whether rows tie."""
+    """The size from which an answer is flagged (rows, and bytes of its JSON), and the relative and
+    absolute tolerance between floats. The defaults are enough to find ties."""
 
     max_rows: int = 1000
     max_bytes: int = 65_536
@@ -151,13 +152,12 @@ class AnswerBounds:
 class Inspection:
     """A gold query that was executed.
 
-    sql, tree: its text, and what was parsed of it. Doubts share the tree: copy it to change it.
-    rows: what it returned.
-    real: its database, where doubts ask for evidence within the same bounds. It remembers what
-        was asked.
-    copy: the same rows in the reverse order; None: nobody asks for them.
-    bounds: from where on an answer is remarkable.
-    scopes: what the names in the tree stand for.
+    sql, tree: its text, and its parsed tree. Probes share the tree: copy it before a change.
+    rows: its answer.
+    database: where probes look for evidence, within the same limits.
+    copy: the same rows in reverse order; None if nobody needs them.
+    bounds: the sizes from which an answer is flagged.
+    scopes: the resolved names of the tree.
     """
 
     sql: str
@@ -178,7 +178,7 @@ class Inspection:
         return self.real.database
 
     def matches(self, rows: Sequence[Any], others: Sequence[Any], *, ordered: Order) -> bool:
-        """Whether two lists of rows are the same answer, within the tolerance."""
+        """Return whether two lists of rows are the same answer, within the tolerance."""
         return answers_match(
             shape_answer(rows),
             shape_answer(others),
@@ -192,7 +192,7 @@ class Inspection:
         return len(self.rows) == 1 and len(self.rows[0]) == 1
 
     def once(self, function: Callable[[Inspection], _Result]) -> _Result:
-        """Return what a function gives for this inspection: it is called once for all probes."""
+        """Return the result of a function for this inspection, computed once for all probes."""
         if function not in self._known:
             self._known[function] = function(self)
         known: _Result = self._known[function]
@@ -200,8 +200,8 @@ class Inspection:
 
 
 def execute_on_copy(inspection: Inspection) -> tuple[GuardedDatabase, list[Row]] | None:
-    """Return the reordered copy and the rows of the query there; None if it says nothing: there is
-    none, or the query fails on it."""
+    """Return the reordered copy and the rows of the query there; None if there is no copy, or the
+    query fails on it."""
     database = inspection.copy and inspection.copy.find_database(inspection.sql)
     try:
         return (database, database.execute(inspection.sql)) if database else None

@@ -1,4 +1,4 @@
-"""The order of rows: whether it is certain, what a LIMIT cuts, and what every right answer has.
+"""The order of rows: whether it is certain, which rows a LIMIT cuts, and the right answers.
 
 `SELECT name FROM ship ORDER BY weight` over Sun 4, Tern 5 and Kite 5: a right answer has Sun, and
 then Kite and Tern in any order. With LIMIT 2 it has Sun, and then one of Kite and Tern.
@@ -25,8 +25,8 @@ from answerkey.sqlite.guard import QueryError, Row, Value
 
 
 def is_order_certain(inspection: Inspection) -> bool:
-    """Whether a correct answer must keep the sequence of the rows: there is an ORDER BY at the top
-    level, and no rows that differ tie on its keys."""
+    """Return whether a correct answer must keep the sequence of the rows: there is an ORDER BY at
+    the top level, and rows that differ never tie on its keys."""
     if unwrap(inspection.tree).args.get("order") is None:
         return False
     ties = read_ties(inspection)
@@ -34,12 +34,12 @@ def is_order_certain(inspection: Inspection) -> bool:
 
 
 def read_row_order(inspection: Inspection) -> Order:
-    """Return how far a correct answer must keep the sequence of the rows.
+    """Return which sequences of the rows are correct, as an `Order`.
 
     `SELECT name FROM ship ORDER BY weight` over weights 4, 5, 5 and 9 -> [1, 2, 1]
 
-    False without ORDER BY at the top level, if all rows tie, and if it is not known which do. True
-    if no rows that differ tie.
+    False without ORDER BY at the top level, if all rows tie, or if ties are unknown. True if rows
+    that differ never tie.
     """
     if is_order_certain(inspection):
         return True
@@ -54,8 +54,8 @@ def read_row_order(inspection: Inspection) -> Order:
 
 def list_cuts(inspection: Inspection) -> list[Finding]:
     """Return the findings tie_at_limit and limit_without_order: a LIMIT, or a value taken from
-    several rows, leaves out rows that are as good as those kept. At most one is of the query
-    itself, and one of each subquery whose cut changes the answer."""
+    several rows, leaves out rows that are as good as those it keeps. There is at most one finding
+    for the query itself, and one for each subquery whose cut changes the answer."""
     return inspection.once(_list_cuts)
 
 
@@ -66,7 +66,7 @@ def _list_cuts(inspection: Inspection) -> list[Finding]:
 
 
 def _list_cutting(inspection: Inspection) -> list[exp.Expr]:
-    """Return the subqueries that may leave out rows: by LIMIT, or as a value."""
+    """Return the subqueries that may leave out rows, by LIMIT or as a value."""
     scopes = inspection.scopes
     return [
         query
@@ -77,8 +77,8 @@ def _list_cutting(inspection: Inspection) -> list[exp.Expr]:
 
 
 def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
-    """Return a finding if rows that tie on the sort keys (all rows, without keys) stand on both
-    sides of a bound, and do not all look the same in the answer."""
+    """Return a finding if rows that tie on the sort keys (all rows, without keys) are on both sides
+    of a bound, and do not all look the same in the answer."""
     runs = ties.cut_runs() if ties is not None else []
     if ties is None or not runs:
         return None
@@ -88,7 +88,7 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
     shown = {typed_row(row) for row in inside[:SHOWN_ROWS]}
     others = sorted(
         (row for row in run.rows if left[typed_row(row)]),
-        key=lambda row: typed_row(row) in shown,  # first those that make a difference
+        key=lambda row: typed_row(row) in shown,  # rows that make a difference come first
     )
     evidence = {
         "keys": ties.keys,
@@ -102,7 +102,7 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
 
 
 def _is_one_row_of_several(query: exp.Expr, scopes: Scopes) -> bool:
-    """Whether a subquery stands for a value, which its first row is, and may have several rows.
+    """Return whether a subquery is used as a value, its first row, and may have several rows.
 
     Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
     """
@@ -118,9 +118,9 @@ def _is_one_row_of_several(query: exp.Expr, scopes: Scopes) -> bool:
 
 
 def _find_cut_in_subquery(inspection: Inspection, query: exp.Expr) -> Finding | None:
-    """A cut decides the answer if this changes with how the selected columns break ties."""
+    """Return a finding if the answer changes when selected columns break the ties of a subquery."""
     if isinstance(query.find_ancestor(exp.Exists, exp.Query), exp.Exists):
-        return None  # whether there is a row does not depend on which one it is
+        return None  # EXISTS does not depend on which row there is
     other = _break_ties_otherwise(inspection, query)
     if other is None:
         return None
@@ -151,7 +151,7 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
         for descending in (False, True):
             rows = execute(descending)
             if not inspection.matches(inspection.rows, rows, ordered=False):
-                # Nothing can be concluded where the rewriting itself changes the answer.
+                # If the rewriting itself changes the answer, nothing follows.
                 is_sound = inspection.matches(inspection.rows, execute(None), ordered=False)
                 return rows if is_sound else None
     except QueryError:
@@ -160,7 +160,7 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
 
 
 class TiedRows(TypedDict):
-    """Rows that tie, of which an answer has `take`."""
+    """Rows that tie; an answer has `take` of them."""
 
     rows: list[list[Value]]
     take: int
@@ -170,14 +170,14 @@ Segment = int | TiedRows
 
 
 def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | None]:
-    """Whether a correct answer must keep the sequence of the rows, and the segments of every right
-    answer where rows tie, one after the other; the rows of a segment may come in any order.
+    """Return whether a correct answer must keep the sequence of the rows, and, if rows tie, the
+    consecutive segments of every right answer. Rows of a segment may come in any order.
 
-    `[1, 2]`: the first row of the gold answer, and then the two behind it.
-    `[1, {"rows": [["Kite"], ["Tern"]], "take": 1}]`: the first one, and then `take` of `rows`.
+    `[1, 2]`: the first row of the gold answer, and then the next two.
+    `[1, {"rows": [["Kite"], ["Tern"]], "take": 1}]`: the first row, and then `take` of `rows`.
 
-    No segments if none is needed, or if they are not known: see `_find_choice`; or a copy
-    of the database has rows in another sequence.
+    The segments are None if they are not needed, or not known: see `_find_choice`; or if a copy of
+    the database has the rows in another sequence.
     """
     order = read_row_order(inspection)
     choice = _find_choice(inspection)
@@ -192,11 +192,11 @@ def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | No
 
 
 def _find_choice(inspection: Inspection) -> list[TiedRows] | None:
-    """The segments where a bound of the query itself cuts through a tie.
+    """Return the segments if a bound of the query itself cuts through a tie.
 
-    None if none does, or if its right answers are not all known: a subquery may cut, too;
-    DISTINCT rows are sorted by what is not selected; the segments are larger than an answer may be;
-    a copy of the database has others.
+    Return None if no bound does, or if not all right answers are known: a subquery may cut, too;
+    DISTINCT rows are sorted by unselected columns; the segments are larger than an answer may be;
+    or a copy of the database has other segments.
     """
     ties = read_ties(inspection)
     if ties is None or not ties.cut_runs():
@@ -226,7 +226,7 @@ def _read_segments(inspection: Inspection) -> list[TiedRows] | None:
 
 
 def _is_same_on_copy(inspection: Inspection, segments: list[TiedRows]) -> bool:
-    """Whether nothing but the tie depends on the order in which rows are stored."""
+    """Return whether only the tie depends on the order in which rows are stored."""
     on_copy = inspection.once(execute_on_copy)
     if on_copy is None:
         return True
@@ -244,7 +244,7 @@ def _is_same_on_copy(inspection: Inspection, segments: list[TiedRows]) -> bool:
 
 
 def _holds_on_copy(inspection: Inspection, order: Order) -> bool:
-    """Whether rows that do not tie come in one sequence on a copy of the database, too: sums of
-    floats, whose last digits are open, may sort them otherwise."""
+    """Return whether rows that do not tie have one sequence on a copy of the database, too. Sums of
+    floats, whose last digits are open, may sort them in another one."""
     on_copy = inspection.once(execute_on_copy)
     return on_copy is None or inspection.matches(inspection.rows, on_copy[1], ordered=order)

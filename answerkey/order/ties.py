@@ -1,4 +1,4 @@
-"""Ties: which rows the ORDER BY of a query does not tell apart."""
+"""Ties: rows that the ORDER BY of a query does not distinguish."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from answerkey.sqlite.schema import fold_case, fold_name
 SHOWN_ROWS = 3
 
 
-# The index of a result column, or else an expression to be selected as well.
+# The index of a result column, or an expression to select in addition.
 _SortKey = int | exp.Expr
 
 
 def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
-    """The sort keys of a query, one for each term of ORDER BY; None if a key of a compound select
+    """Return the sort keys of a query, one per term of ORDER BY; None if a key of a compound select
     is none of its columns."""
     order = query.args.get("order")
     is_compound = isinstance(query, exp.SetOperation)
@@ -49,8 +49,8 @@ def _find_sort_keys(query: exp.Expr, scopes: Scopes) -> list[_SortKey] | None:
 
 
 def _find_column_index(query: exp.Expr, expression: exp.Expr, scopes: Scopes) -> int | None:
-    """Find the result column that a term of ORDER BY means: by its name, or as the same expression;
-    in a compound select, of any of its SELECTs."""
+    """Return the index of the result column that a term of ORDER BY means, by its name or as the
+    same expression; in a compound select, of any of its SELECTs."""
     bare = _without_collate(expression)
     is_name = isinstance(bare, exp.Column) and not bare.args.get("table")
     for select in selects_of(query):
@@ -73,8 +73,8 @@ def _without_collate(expression: exp.Expr) -> exp.Expr:
 def _take_keys(
     rows: list[Row], keys: list[_SortKey], scopes: Scopes
 ) -> tuple[int, list[tuple[Value, ...]]]:
-    """How many columns are selected, and each row's sort keys. Texts that some collation makes the
-    same are one key if the query or the schema names a collation."""
+    """Return how many columns are selected, and each row's sort keys. If the query or the schema
+    names a collation, texts that some collation folds are one key."""
     width = len(rows[0]) - len(_list_added(keys)) if rows else 0
     added = itertools.count(width)
     column_indexes = [key if isinstance(key, int) else next(added) for key in keys]
@@ -94,8 +94,8 @@ def _list_added(keys: list[_SortKey]) -> list[exp.Expr]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Neighbours that the sort keys do not tell apart: positions from `first` up to `end`, which
-    count from 0 and before OFFSET. `rows` holds them as the query selects them."""
+    """Adjacent rows that the sort keys do not distinguish: positions from `first` up to `end`,
+    counted from 0 and before OFFSET. `rows` has them as the query selects them."""
 
     first: int
     end: int
@@ -103,20 +103,20 @@ class Run:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether it holds rows that differ, so that their order or choice can be seen."""
+        """Return whether it has rows that differ, so that their order or choice is visible."""
         return len(set(map(typed_row, self.rows))) > 1
 
 
 @dataclass(slots=True)
 class Ties:
-    """The rows that ORDER BY and LIMIT of a query see, in runs whose order is open.
+    """The rows before ORDER BY and LIMIT of a query, in runs whose order is open.
 
-    `SELECT name FROM ship ORDER BY weight LIMIT 1` over weights 5, 5, 9 -> runs [0, 2) and [2, 3),
-    and a cut at 1 through the first of them.
+    `SELECT name FROM ship ORDER BY weight LIMIT 1` over weights 5, 5, 9 has the runs [0, 2) and
+    [2, 3), and its bound at 1 cuts through the first run.
 
     keys: the sort keys as text; none without ORDER BY.
     start, stop: the positions between which rows are returned; stop is None without LIMIT.
-    has_open_keys: DISTINCT rows are sorted by what is not selected, and some have several keys.
+    has_open_keys: DISTINCT rows are sorted by unselected columns, and some have several keys.
     """
 
     keys: list[str]
@@ -126,8 +126,8 @@ class Ties:
     has_open_keys: bool = False
 
     def cut_runs(self) -> list[Run]:
-        """The mixed runs of which some rows are returned, and not all: another choice of rows is
-        equally correct."""
+        """Return the mixed runs of which some but not all rows are returned: another choice of rows
+        is equally correct."""
         return [run for run in self.runs if run.is_mixed and self._cuts(run)]
 
     def _cuts(self, run: Run) -> bool:
@@ -135,7 +135,7 @@ class Ties:
         return 0 < stop - max(run.first, self.start) < run.end - run.first
 
     def has_open_order(self, answer: list[Row]) -> bool:
-        """Whether neighbours in the answer differ, and no sort key puts them in order."""
+        """Return whether adjacent rows of the answer differ although no sort key orders them."""
         return bool(self.keys) and any(
             len(set(map(typed_row, self.rows_of_run(run, answer)))) > 1 for run in self.runs
         )
@@ -152,12 +152,12 @@ class Ties:
 
 
 def typed_row(row: Row) -> tuple[Any, ...]:
-    """A row that equals another only if all values have the same types: 1 is not 1.0."""
+    """Return a row that equals another only if all values have the same types: 1 is not 1.0."""
     return tuple((type(value), value) for value in row)
 
 
 def show_rows(rows: list[Row]) -> list[list[Value]]:
-    """The first rows for a person to look at, long text cut short."""
+    """Return the first rows for a person to look at, with long texts cut."""
     return [
         [value[:SHOWN_CHARACTERS] if isinstance(value, str) else value for value in row]
         for row in rows[:SHOWN_ROWS]
@@ -165,9 +165,9 @@ def show_rows(rows: list[Row]) -> list[list[Value]]:
 
 
 def read_ties(inspection: Inspection) -> Ties | None:
-    """Return the runs of the query; None without ORDER BY and LIMIT, or if they are not known: a
-    bound is no number, a key of a compound select is none of its columns, or the rewritten query
-    does not confirm the answer."""
+    """Return the runs of the query. Return None without ORDER BY and LIMIT, or if the runs are
+    unknown: a bound is no number, a key of a compound select is none of its columns, or the
+    rewritten query does not confirm the answer."""
     return inspection.once(_read_ties)
 
 
@@ -190,14 +190,14 @@ def _read_ties(inspection: Inspection) -> Ties | None:
 
 
 def _read_bounds(query: exp.Expr) -> tuple[int, int | None] | None:
-    """Return where LIMIT and OFFSET begin and stop; None if one of them is no number."""
+    """Return the positions where LIMIT and OFFSET start and stop; None if one is no number."""
     values = []
     for name, default in (("offset", 0), ("limit", -1)):
         node = query.args.get(name)
         if node is not None and not node.expression.is_int:
             return None
         values.append(default if node is None else int(node.expression.to_py()))
-    start = max(values[0], 0)  # a negative OFFSET is 0 and a negative LIMIT none, says the manual
+    start = max(values[0], 0)  # by the manual, a negative OFFSET is 0 and a negative LIMIT is none
     return start, None if values[1] < 0 else start + values[1]
 
 
@@ -219,7 +219,7 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expr, keys: list[_SortK
 def _execute_wide(
     inspection: Inspection, query: exp.Expr, added: list[exp.Expr], limit: int | None
 ) -> list[Row]:
-    """The rows without OFFSET and up to `limit`, with the sort keys as further columns."""
+    """Return the rows without OFFSET and up to `limit`, with the sort keys as further columns."""
     clauses: dict[str, Any] = {}
     if added:
         clauses["expressions"] = [*query.expressions, *added]
@@ -238,8 +238,8 @@ def _divide(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -
 
 
 def _divide_open(ties: Ties, rows: list[Row], keys: list[_SortKey], scopes: Scopes) -> None:
-    """Runs of DISTINCT rows of which some have several keys: SQLite sorts such a row by the key it
-    meets first, so two rows whose keys overlap stand in one run."""
+    """Divide DISTINCT rows of which some have several keys into runs. SQLite sorts such a row by
+    the key that it meets first, so two rows whose keys overlap are in one run."""
     width, values = _take_keys(rows, keys, scopes)
     spans: dict[tuple[Any, ...], tuple[int, int, Row]] = {}
     rank = 0

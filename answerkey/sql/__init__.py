@@ -1,1 +1,1 @@
-"""SQL as text and tree: what names stand for, canonical forms, features, hardness."""
+"""SQL as text and tree: name resolution, canonical forms, features, hardness."""

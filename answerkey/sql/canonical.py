@@ -1,4 +1,4 @@
-"""Canonical SQL: two queries that differ in their spelling only come out the same.
+"""Canonical SQL: two queries that differ only in their spelling get the same text.
 
 >>> tree = parse_one("SELECT Name n FROM ship T1 WHERE (3 != T1.id)")  # doctest: +SKIP
 >>> write_sql(canonical_tree(Scopes(tree, schema)))  # doctest: +SKIP
@@ -6,14 +6,15 @@
 
 sqlglot writes it, from a copy of the tree in which
 
-- every name says what it stands for (see `qualify_names`);
-- parentheses that group nothing are left out;
-- inner joins have their conditions in WHERE, and their tables in the order of their names;
-- what AND or OR joins, literals after IN, and the two sides of a comparison are sorted.
+- every name has its table and the schema's spelling (see `qualify_names`);
+- parentheses that group nothing are removed;
+- the conditions of inner joins are in WHERE, and their tables are sorted by name;
+- the operands of AND and OR, literals after IN, and the two sides of a comparison are sorted.
 
-What may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT) stays.
-Equal texts give the same rows, but for what their order in storage decides; two that differ may
-still mean the same. A query with an unknown name comes out as sqlglot spells it.
+Everything that may change the answer (a literal, the order of columns, DISTINCT, ORDER BY, LIMIT)
+is kept. Queries with equal texts give the same rows, except where the answer depends on the order
+in storage. Queries with different texts may still be equivalent. A query with an unknown name is
+only spelled as sqlglot spells it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ from answerkey.sql.query_tree import (
 from answerkey.sql.scopes import Scope, Scopes, Source
 from answerkey.sqlite.schema import fold_name
 
-# An unknown name is a ValueError; a tree of an unforeseen shape may raise the others.
+# Raised if there is no canonical form: ValueError for an unknown name, the others for a tree of an
+# unforeseen shape.
 NO_FORM = (ValueError, LookupError, AttributeError, TypeError, SqlglotError)
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
@@ -55,13 +57,13 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT,
     exp.GTE: exp.LTE,
 }
-_JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # which say nothing that SIDE or ON would not
+_JOIN_KINDS = ("INNER", "CROSS", "OUTER")  # redundant beside SIDE and ON
 _CALL = re.compile(r"\w\(")  # as in "count(*)", which SQLite may have named a column
-_NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a name in a text, until it is numbered
+_NAME = re.compile("\x01([tc])([^\x01]*)\x01")  # a marked name in a text, before it gets a number
 
 
 def canonical_tree(scopes: Scopes) -> exp.Expr:
-    """Return a tree of its own, whose text is the one spelling that stands for all.
+    """Return a new tree whose text is the canonical SQL of the query.
 
     If a name cannot be resolved, it is the query's tree, with unquoted names in lower case.
     """
@@ -69,7 +71,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expr:
         tree = qualify_names(scopes)
         nodes = list(tree.walk())
         _simplify(nodes)
-        # Of two sides with different collations the left one's counts.
+        # If two sides have different collations, the left one's applies.
         sort_query(nodes, str, may_mirror=not scopes.has_collations())
     except NO_FORM:
         tree = scopes.tree.copy()
@@ -80,7 +82,7 @@ def canonical_tree(scopes: Scopes) -> exp.Expr:
 
 
 def write_sql(tree: exp.Expr) -> str:
-    """The text of a tree; raises one of NO_FORM if sqlglot cannot write it."""
+    """Return the text of a tree. Raises one of NO_FORM if sqlglot cannot write it."""
     return _set_up().generate(tree, copy=False)
 
 
@@ -116,8 +118,8 @@ def _is_needless(paren: exp.Paren) -> bool:
 
 
 def sort_query(nodes: list[exp.Expr], key: Callable[[str], Any], *, may_mirror: bool) -> None:
-    """Sort what may stand in any order, in the tree itself, by a key of its text; the sides of
-    comparisons if they may be mirrored. The nodes are the tree's, in the order of tree.walk."""
+    """Sort the parts of a tree whose order has no meaning, in place, by a key of their text. The
+    sides of comparisons are sorted if they may be mirrored. `nodes` has the order of tree.walk."""
     if may_mirror:
         for node in nodes:
             if type(node) in _MIRRORED:
@@ -127,7 +129,7 @@ def sort_query(nodes: list[exp.Expr], key: Callable[[str], Any], *, may_mirror: 
         for select in joined:
             _sort_joins(select, key)
         nodes = list(nodes[0].walk())
-    for node in reversed(nodes):  # what is inside comes first
+    for node in reversed(nodes):  # inner nodes first
         kind = type(node)
         if kind is exp.In and all(map(_is_literal, node.expressions)):
             values = sorted(node.expressions, key=lambda value: key(write_sql(value)))
@@ -138,7 +140,7 @@ def sort_query(nodes: list[exp.Expr], key: Callable[[str], Any], *, may_mirror: 
 
 
 def _mirror_comparison(node: exp.Expr, key: Callable[[str], Any]) -> None:
-    """A literal stands on the right; otherwise the sides are sorted."""
+    """Put a literal on the right side; otherwise sort the sides."""
     sides = (node.this, node.expression)
     literals = [isinstance(side, LITERALS) for side in sides]
     if literals == [False, True] or not all(map(is_atom, sides)):
@@ -149,7 +151,7 @@ def _mirror_comparison(node: exp.Expr, key: Callable[[str], Any]) -> None:
 
 
 def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:
-    """Put the tables of inner joins in order, and their conditions in WHERE, unless it would change
+    """Sort the tables of inner joins, and move their conditions to WHERE, unless that would change
     which rows come first, or which columns `*` shows first."""
     start, joins = select.args.get("from_"), select.args.get("joins")
     if start is None or not joins or not all(map(_is_inner, joins)):
@@ -163,7 +165,7 @@ def _sort_joins(select: exp.Select, key: Callable[[str], Any]) -> None:
     where = select.args.get("where")
     conditions = [join.args["on"] for join in joins if join.args.get("on") is not None]
     conditions += [where.this] if where is not None else []
-    conditions = [part for part in conditions if part != exp.true()]  # sqlglot's, where ON is none
+    conditions = [part for part in conditions if part != exp.true()]  # sqlglot adds it without ON
     if conditions:
         select.set("where", exp.Where(this=join_parts(exp.And, conditions)))
     start.set("this", members[0])
@@ -183,7 +185,7 @@ def _is_literal(node: exp.Expr) -> bool:
 
 
 def _is_part(node: exp.Expr) -> bool:
-    """Whether a condition is one of those that a larger AND (or OR) joins."""
+    """Return whether a condition is an operand of a larger AND (or OR)."""
     parent = node.parent
     while isinstance(parent, exp.Paren):
         parent = parent.parent
@@ -205,27 +207,27 @@ def _list_parts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def write_template(tree: exp.Expr) -> str:
-    """Write canonical SQL without its literals and names: its template. The tree is changed.
+    """Return the template of canonical SQL: its text without literals and names. Changes the tree.
 
     >>> tree = parse_one("SELECT name FROM ship WHERE id = 3")  # doctest: +SKIP
     >>> write_template(canonical_tree(Scopes(tree, schema)))    # doctest: +SKIP
     'SELECT t1.c1 FROM t1 WHERE t1.c2 = ?'
 
     A literal is `?`, and so is a list of them after IN. Tables and columns are numbered in the
-    order in which they appear. What canonical SQL sorts by name is sorted here by what the query
-    does with it: what it shows comes first.
+    order in which they appear. Canonical SQL sorts some parts by name. These are sorted by use
+    here: the names that the query shows come first.
     """
     nodes = list(tree.walk())
     _blank(nodes)
     with suppress(*NO_FORM):
         _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order")))
-        # What these do not name is told apart by the conditions, which have an order now.
+        # Names in no clause above are sorted by the conditions, whose order is fixed now.
         _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order", "where")))
     return number_names(write_sql(tree))
 
 
 def _blank(nodes: list[exp.Expr]) -> None:
-    """Mark each name of a tree, and put `?` for each literal."""
+    """Mark each name of a tree, and replace each literal by `?`."""
     tables = {node.alias_or_name: node.name for node in nodes if isinstance(node, exp.Table)}
     for node in nodes:
         kind = type(node)
@@ -259,7 +261,7 @@ def _list_names(tree: exp.Expr, clauses: Iterable[str]) -> list[str]:
 
 
 def _sort_by_rank(tree: exp.Expr, names: list[str]) -> None:
-    """Sort by shape and by the ranks of these names, and only among equals by name."""
+    """Sort by shape and by the ranks of these names; by name only among equals."""
     ranks = {name: f"{rank:03}" for rank, name in enumerate(names)}
 
     def key(text: str) -> tuple[str, str]:
@@ -269,7 +271,7 @@ def _sort_by_rank(tree: exp.Expr, names: list[str]) -> None:
 
 
 def number_names(text: str) -> str:
-    """A text whose marked names are numbered, in the order in which they first stand there."""
+    """Return a text with its marked names numbered in the order of their first use."""
     numbers: dict[str, dict[str, int]] = {"t": {}, "c": {}}
 
     def number(match: re.Match[str]) -> str:
@@ -284,9 +286,9 @@ def qualify_names(scopes: Scopes) -> exp.Expr:
 
     `SELECT Name n FROM ship T1 ORDER BY n` -> `SELECT ship.name FROM ship ORDER BY (ship.name)`
 
-    `ship_2` is a table whose name is taken, in its own FROM or in a query around it. What only the
-    query gives a name to is called by that name, in lower case. A name given by AS stays if another
-    query reads it; elsewhere its expression stands in its place.
+    If a table's name is used twice, in its own FROM or in a query around it, the second is
+    `ship_2`. Names that only the query defines are in lower case. A name given by AS is kept if
+    another query reads it; otherwise its expression replaces it.
 
     Raises:
         ValueError: a name that cannot be resolved, or would mean something else in the copy.
@@ -300,7 +302,7 @@ class _Copy:
         self._twins = _copy_nodes(scopes.tree)
         self.tree = self._twins[id(scopes.tree)]
         self._names = _name_sources(scopes)
-        self._nodes_left = MAX_TOKENS  # of those that stand in the place of names
+        self._nodes_left = MAX_TOKENS  # how many more nodes may replace names
         self._refuse_unknown_forms()
         for scope in scopes.select_scopes():
             for source in scope.sources.values():
@@ -311,9 +313,9 @@ class _Copy:
         self._drop_aliases()
 
     def _refuse_unknown_forms(self) -> None:
-        """Raise if names mean otherwise here: a table after IN, a CTE in the place of a table, what
-        sorts a compound select, and joins that SQLite does not have, or that merge columns of rows
-        that one side lacks."""
+        """Raise if names have another meaning here: a table after IN, a CTE in place of a table,
+        the sort keys of a compound select, joins that SQLite lacks, or joins that merge columns of
+        rows that one side lacks."""
         nodes, schema = self._scopes.nodes, self._scopes.schema
         orders = [query.args.get("order") for query in nodes.find_all(exp.SetOperation)]
         terms = [term.this for order in orders if order is not None for term in order.expressions]
@@ -359,7 +361,7 @@ class _Copy:
             twin.set("db", None)
 
     def _repeat_expressions(self) -> None:
-        """Put the expression of a result column in the place of its name, or of its number."""
+        """Replace names and numbers of result columns by the expressions of these columns."""
         for column in self._scopes.nodes.find_all(exp.Column):
             resolution = self._scopes.resolve(column)
             if resolution is None or not resolution.is_alias or resolution.expression is None:
@@ -380,8 +382,9 @@ class _Copy:
                         self._repeat(node, shown[number - 1].unalias(), scope)
 
     def _repeat(self, node: exp.Expr, expression: exp.Expr, scope: Scope) -> None:
-        """Put an expression in the place of a node, unless it means something else there: it is a
-        constant, which may be read as a place, or it names something of a query around."""
+        """Replace a node by an expression, unless the expression would mean something else there:
+        it is a constant, which may be read as a position, or it names a column of an outer
+        query."""
         resolutions = [self._scopes.resolve(column) for column in expression.find_all(exp.Column)]
         known = [resolution for resolution in resolutions if resolution is not None]
         self._nodes_left -= sum(1 for _ in expression.walk())
@@ -395,7 +398,7 @@ class _Copy:
         self._twins[id(node)].replace(exp.Paren(this=self._twins[id(expression)].copy()))
 
     def _drop_aliases(self) -> None:
-        read = set()  # SELECTs of which another one reads the columns by name
+        read = set()  # the SELECTs whose columns another SELECT reads by name
         for scope in self._scopes.select_scopes():
             for source in scope.sources.values():
                 if source.query is not None and not source.column_names:
@@ -421,7 +424,7 @@ def _is_unknown_join(join: exp.Join) -> bool:
 
 
 def _copy_nodes(tree: exp.Expr) -> dict[int, exp.Expr]:
-    """The copy of each node of a tree, by the node's id; names are in lower case and quoted."""
+    """Return the copy of each node of a tree, by the node's id; names are quoted, in lower case."""
     twins = copy_nodes(tree)
     for twin in twins.values():
         if isinstance(twin, exp.Identifier):
@@ -431,8 +434,8 @@ def _copy_nodes(tree: exp.Expr) -> dict[int, exp.Expr]:
 
 
 def _name_sources(scopes: Scopes) -> dict[int, str]:
-    """The name of each member of FROM, by its id: its own, with a number if that is taken in its
-    FROM or in a query around it."""
+    """Return the name of each member of FROM, by its id: its own, with a number if the name is used
+    in the same FROM or in an outer query."""
     names: dict[int, str] = {}
     taken: dict[int, set[str]] = {}
     scopes_of_selects = scopes.select_scopes()  # the outer ones first

@@ -1,9 +1,8 @@
-"""Conditions: what WHERE, HAVING and ON ask of rows, term by term, and which columns they make
-equal.
+"""Conditions: the terms of WHERE, HAVING and ON, and the columns that they make equal.
 
-`FROM ship JOIN port ON ship.home = port.id WHERE port.town = 'Oslo'` -> the terms
-`ship.home = port.id` and `port.town = 'Oslo'`; the equality of ship.home and port.id; the constant
-port.town.
+`FROM ship JOIN port ON ship.home = port.id WHERE port.town = 'Oslo'` has the terms
+`ship.home = port.id` and `port.town = 'Oslo'`, equates ship.home and port.id, and makes port.town
+constant.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def list_parts(node: exp.Expr, kind: type[exp.Connector]) -> list[exp.Expr]:
-    """The parts that the ANDs (or ORs) at the top of a condition join, from left to right, in their
-    parentheses, so that they can be joined again."""
+    """Return the operands of the ANDs (or ORs) at the top of a condition, from left to right, with
+    their parentheses, so that they can be joined again."""
     inner = node.unnest()
     if type(inner) is not kind:
         return [node]
@@ -51,7 +50,7 @@ def list_parts(node: exp.Expr, kind: type[exp.Connector]) -> list[exp.Expr]:
 
 
 def join_parts(kind: type[exp.Connector], parts: list[exp.Expr]) -> exp.Expr:
-    """The parts, joined by AND (or OR) from the left."""
+    """Return the parts joined by AND (or OR) from the left."""
     joined = parts[0]
     for part in parts[1:]:
         joined = kind(this=joined, expression=part)
@@ -59,7 +58,7 @@ def join_parts(kind: type[exp.Connector], parts: list[exp.Expr]) -> exp.Expr:
 
 
 def list_leaves(node: exp.Expr) -> list[exp.Expr]:
-    """The conditions that hold neither AND nor OR, from left to right."""
+    """Return the conditions that contain neither AND nor OR, from left to right."""
     inner = node.unnest()
     if not isinstance(inner, CONNECTORS):
         return [inner]
@@ -67,7 +66,7 @@ def list_leaves(node: exp.Expr) -> list[exp.Expr]:
 
 
 def list_terms(clause: exp.Expr | None) -> list[exp.Expr]:
-    """The terms that AND joins in a condition, a WHERE or a HAVING, out of their parentheses; none
+    """Return the terms that AND joins in a condition, a WHERE or a HAVING, without parentheses; []
     for None."""
     if clause is None:
         return []
@@ -76,7 +75,7 @@ def list_terms(clause: exp.Expr | None) -> list[exp.Expr]:
 
 
 def list_roots(scopes: Scopes) -> Iterator[exp.Expr]:
-    """The whole condition of each WHERE, HAVING and ON of a query."""
+    """Yield the whole condition of each WHERE, HAVING and ON of a query."""
     for clause in scopes.nodes.find_all(exp.Where, exp.Having):
         yield clause.this
     for join in scopes.nodes.find_all(exp.Join):
@@ -85,23 +84,23 @@ def list_roots(scopes: Scopes) -> Iterator[exp.Expr]:
 
 
 def list_joins(select: exp.Select, scopes: Scopes) -> list[exp.Join]:
-    """The joins of the FROM of a SELECT, also those in parentheses."""
+    """Return the joins in the FROM of a SELECT, also those in parentheses."""
     joins = scopes.nodes.find_all(exp.Join)
     return [join for join in joins if join.parent_select is select]
 
 
 def list_conditions(select: exp.Select, scopes: Scopes) -> Iterator[exp.Expr]:
-    """The terms of each ON of the FROM of a SELECT, and of its WHERE."""
+    """Yield the terms of each ON in the FROM of a SELECT, and of its WHERE."""
     for join in list_joins(select, scopes):
         yield from list_terms(join.args.get("on"))
     yield from list_terms(select.args.get("where"))
 
 
 def is_join_condition(node: exp.Expr, scopes: Scopes) -> bool:
-    """Whether a condition is about several members of one FROM.
+    """Return whether a condition compares several members of one FROM.
 
-    Without it, or with its opposite, every row meets every other: any database tells that from
-    gold, and it takes long.
+    Without it, or with its opposite, every row meets every other. Any database shows that such a
+    query is wrong, and it takes long.
     """
     sources: dict[int, set[int]] = {}
     for column in node.find_all(exp.Column):
@@ -115,9 +114,9 @@ def is_join_condition(node: exp.Expr, scopes: Scopes) -> bool:
 
 
 class Comparison(NamedTuple):
-    """`left operator right`, where a literal stands on the right if there is one, and the predicate
-    of the query that it comes from. `5 < age` is `age > 5`, BETWEEN two comparisons, IN one for
-    each member. NOT is not kept: the values that meet are the same."""
+    """`left operator right`, with the query's predicate that it comes from. A literal is always on
+    the right. `5 < age` becomes `age > 5`, BETWEEN two comparisons, and IN one per member. NOT is
+    dropped, since it compares the same values."""
 
     node: exp.Expr
     operator: str
@@ -126,12 +125,12 @@ class Comparison(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The predicate as a person reads it."""
+        """Return the predicate as SQL that a person reads."""
         return show_sql(self.node)
 
 
 def list_comparisons(scopes: Scopes, within: Iterable[exp.Expr] | None = None) -> list[Comparison]:
-    """All comparisons of a query, those of its subqueries included; or those of parts of it."""
+    """Return all comparisons of a query and its subqueries, or of parts of the query."""
     predicates: list[exp.Expr] = []
     if within is None:
         predicates += scopes.nodes.find_all(*_PREDICATES)
@@ -160,25 +159,25 @@ def _compare(node: exp.Expr, operator: str, right: exp.Expr, scopes: Scopes) -> 
 
 
 def is_literal(node: exp.Expr, scopes: Scopes) -> bool:
-    """Whether an expression is a text or a number, with or without a sign."""
+    """Return whether an expression is a text or a number, with or without a sign."""
     if isinstance(node, exp.Neg):
         return isinstance(node.this, exp.Literal)
     return isinstance(node, exp.Literal | exp.Boolean) or read_text(node, scopes) is not None
 
 
 def read_text(node: exp.Expr, scopes: Scopes) -> str | None:
-    """The text that a literal holds, also one in double quotes; None if it holds no text."""
+    """Return the text of a literal, also of one in double quotes; None if it is no text."""
     if isinstance(node, exp.Literal):
         return node.this if node.is_string else None
     return node.name if isinstance(node, exp.Column) and scopes.is_string(node) else None
 
 
-# Columns that conditions make equal, or give one value
+# Columns that conditions make equal, or constant
 
 
 def list_merged_columns(scope: Scope) -> Iterator[tuple[str, Source, Source]]:
-    """Each folded name that USING or NATURAL merges, with the member of FROM that has it first, and
-    the one that is joined; a subquery may have any that USING names."""
+    """Yield each folded name that USING or NATURAL merges, with the member of FROM that has it
+    first and the member that is joined. A subquery may have any name that USING lists."""
     earlier: dict[Source, set[str]] = {}
     for source in scope.sources.values():
         own = {fold_name(column.name) for column in source.table.columns} if source.table else set()
@@ -190,8 +189,8 @@ def list_merged_columns(scope: Scope) -> Iterator[tuple[str, Source, Source]]:
 
 
 def list_equalities(select: exp.Select, scopes: Scopes) -> list[tuple[Place, Place]]:
-    """The columns of two members of FROM that ON, USING or a term of WHERE equates, be the join an
-    outer one: a row without a partner has NULL on the one side alone."""
+    """Return the columns of two members of FROM that ON, USING or a term of WHERE equates. Outer
+    joins count as well: a row without a partner only has NULL on one side."""
     scope = scopes.scope_of(select)
     merged = list_merged_columns(scope) if scope is not None else ()
     pairs: list[tuple[Place, Place]] = [

@@ -1,8 +1,8 @@
-"""Groupings: which columns have one value where others have, what a SELECT groups by, and the
-columns that this leaves open (bare columns).
+"""Groupings: functional dependencies between columns, the keys of a SELECT that groups, and its
+bare columns, whose value in a group is open.
 
-`SELECT T1.id, T1.name, T2.day FROM ship AS T1 JOIN visit AS T2 ON ... GROUP BY T1.id` -> T2.day is
-bare; T1.name is not, since the primary key T1.id determines it.
+In `SELECT T1.id, T1.name, T2.day FROM ship AS T1 JOIN visit AS T2 ON ... GROUP BY T1.id`, T2.day is
+bare. T1.name is not, since the primary key T1.id determines it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from answerkey.sqlite.schema import Table, fold_name
 Keys = Callable[[Table], Iterable[frozenset[str]]]  # the folded names of each key of a table
 
 
-# What determines what
+# Functional dependencies
 
 
 def list_determined(
     given: Iterable[Place], select: exp.Select, scopes: Scopes, *, keys: Keys = list_sure_keys
 ) -> set[Place]:
-    """The columns of FROM that have one value wherever the given ones have: these, what each row
-    has equal to them or to a constant, and all of a table whose key is among them."""
+    """Return the columns of FROM that are constant wherever the given ones are: the given ones,
+    columns that equal them or a constant in each row, and all columns of a table whose key is among
+    them."""
     scope = scopes.scope_of(select)
     if scope is None:
         return set(given)
@@ -57,12 +58,12 @@ def list_determined(
 
 
 def _has_rows_without_partner(select: exp.Select, scopes: Scopes) -> bool:
-    """Whether a join fills up the rows of all tables before it with NULL."""
+    """Return whether a join adds rows that have NULL in all tables before it."""
     return any(join.side in ("RIGHT", "FULL") for join in list_joins(select, scopes))
 
 
 def _list_certain_terms(select: exp.Select, scopes: Scopes) -> Iterator[exp.Expr]:
-    """The terms that hold for each row of FROM: of WHERE, and of an ON that fills up nothing."""
+    """Yield the terms that hold for each row of FROM: those of WHERE, and of ON in inner joins."""
     if not _has_rows_without_partner(select, scopes):
         for join in list_joins(select, scopes):
             if not join.side:
@@ -87,8 +88,8 @@ def _list_certain_equalities(
 
 
 def _list_constants(terms: list[exp.Expr], scope: Scope, scopes: Scopes) -> Iterator[Place]:
-    """The columns that `=` compares with what no column of this FROM decides: a literal, a subquery
-    that stands for itself, a column of the query around."""
+    """Yield the columns that `=` compares with a value that no column of this FROM decides: a
+    literal, an uncorrelated subquery, or a column of an outer query."""
     for term in terms:
         if isinstance(term, exp.EQ):
             for side, other in ((term.this, term.expression), (term.expression, term.this)):
@@ -103,7 +104,7 @@ def _names_any(node: exp.Expr, scope: Scope, scopes: Scopes) -> bool:
 
 
 def _find_place(node: exp.Expr, scope: Scope, scopes: Scopes) -> Place | None:
-    """Find a column of this FROM, be it one of a table or of a subquery."""
+    """Return the column of this FROM, of a table or a subquery, that a node is; None if none."""
     inner = node.unnest()
     resolution = scopes.resolve(inner) if isinstance(inner, exp.Column) and inner.parent else None
     if resolution is None or resolution.scope is not scope:
@@ -119,12 +120,12 @@ def _place_of(resolution: Resolution, name: str) -> Place | None:
     return resolution.source, fold_name(name)
 
 
-# What a SELECT groups by
+# The keys of a SELECT that groups
 
 
 @dataclass(slots=True)
 class Grouping:
-    """A SELECT that groups: its keys, and the bare columns in it (or the `*` that holds some)."""
+    """A SELECT that groups: its keys, and its bare columns (or the `*` that contains some)."""
 
     scope: Scope
     keys: list[exp.Expr]
@@ -145,7 +146,7 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     if select.args.get("from_") is None or scope is None:
         return None
     if group is None:
-        parts = [part for part in parts if not isinstance(part, exp.Order)]  # of one row
+        parts = [part for part in parts if not isinstance(part, exp.Order)]  # there is only one row
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
     determined: set[Place] = set()
@@ -158,7 +159,7 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
 
 
 def _is_open(column: exp.Expr, determined: set[Place], scope: Scope, scopes: Scopes) -> bool:
-    """Whether a column, or one that a `*` stands for, may have several values in a group."""
+    """Return whether a column, or one that `*` stands for, may have several values in a group."""
     if isinstance(column, exp.Star) or column.is_star:
         outputs = scopes.expand_star(column, scope)
         return any(
@@ -167,12 +168,13 @@ def _is_open(column: exp.Expr, determined: set[Place], scope: Scope, scopes: Sco
         )
     resolution = scopes.resolve(column) if isinstance(column, exp.Column) else None
     if resolution is None or resolution.source is None or resolution.scope is not scope:
-        return False  # a string, a result column that is looked at itself, an outer constant
+        return False  # a string, another result column, or a constant of an outer query
     return _place_of(resolution, column.name) not in determined
 
 
 def _read_key(key: exp.Expr, select: exp.Select, scopes: Scopes) -> exp.Expr:
-    """A term of GROUP BY as an expression over FROM: `1` and names of result columns replaced."""
+    """Return a term of GROUP BY as an expression over FROM; replaces `1` and result column
+    names."""
     bare = key.unnest()
     number = read_integer(bare)
     if number is not None:

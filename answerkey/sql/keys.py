@@ -1,8 +1,8 @@
-"""Keys, labels and references: what tells rows of a table apart, what they are called, and which
-columns refer to the rows of another table.
+"""Keys, labels and references: columns that identify rows, columns that name them, and columns that
+refer to rows of another table.
 
-References are declared, or show by names: `has_pet.StuID` -> `student.StuID`, `pet.owner_id` ->
-`owner.id`. Nothing here looks at rows: `answerkey.variants.keys` adds what they tell.
+References are declared, or recognized by names: `has_pet.StuID` -> `student.StuID`, `pet.owner_id`
+-> `owner.id`. This module does not look at rows: `answerkey.variants.keys` does.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ID_WORDS = frozenset(
     {"id", "code", "key", "no", "nr", "num", "number", "uid", "uuid", "guid", "pk"}
 )
-# As the whole name of a key, these say nothing of its table: each table has a name of its own.
+# As the whole name of a key, these do not name its table: they would fit any table.
 _SHARED_NAMES = ID_WORDS | {"name", "title"}
 
 
 def list_key(table: Table) -> tuple[str, ...]:
-    """The primary key of a table, or its first unique one; () if it has none."""
+    """Return the primary key of a table, or its first unique key; () if it has none."""
     return table.unique_keys[0] if table.unique_keys else ()
 
 
 def find_one_key(table: Table) -> Column | None:
-    """The column that is the whole key of a table; None if there is none, or it has several."""
+    """Return the column that is the whole key of a table; None without such a column."""
     key = list_key(table)
     return table.find_column(key[0]) if len(key) == 1 else None
 
 
 def is_key(table: Table, column: Column) -> bool:
-    """Whether a column is the whole key of its table."""
+    """Return whether a column is the whole key of its table."""
     return find_one_key(table) is column
 
 
 def list_sure_keys(table: Table) -> Iterator[frozenset[str]]:
-    """The folded names of each key that no two rows can share: the primary key, which is taken to
-    have no NULL, as authors of queries do, and unique ones that are NOT NULL."""
+    """Yield the folded names of each key that no two rows can share: unique keys that are NOT NULL,
+    and the primary key, which is assumed to have no NULL, as authors of queries assume."""
     for key in table.unique_keys:
         columns = [table.find_column(name) for name in key]
         if all(column is not None and not is_nullable(column) for column in columns):
@@ -47,17 +47,17 @@ def list_sure_keys(table: Table) -> Iterator[frozenset[str]]:
 
 
 def is_nullable(column: Column) -> bool:
-    """Whether a column may hold NULL; SQLite would allow it in a primary key, which nobody uses."""
+    """Return whether a column may hold NULL. SQLite allows it in a primary key; it is not used."""
     return not (column.is_not_null or column.primary_key)
 
 
 def is_number(column: Column) -> bool:
-    """Whether a column is declared as one of numbers."""
+    """Return whether a column has a declared type of numbers."""
     return affinity(column.type) in ("INTEGER", "REAL", "NUMERIC")
 
 
 def has_id_name(name: str) -> bool:
-    """Whether the last word of a column's name says that it tells rows apart.
+    """Return whether the last word of a column's name shows that it identifies rows.
 
     >>> [has_id_name(name) for name in ("StuID", "country_code", "paid", "Number of guests")]
     [True, True, False, False]
@@ -67,7 +67,7 @@ def has_id_name(name: str) -> bool:
 
 
 def join_name(name: str) -> str:
-    """The letters and digits of a name, in small letters.
+    """Return the letters and digits of a name, in lower case.
 
     >>> join_name("Stu_ID")
     'stuid'
@@ -76,8 +76,8 @@ def join_name(name: str) -> str:
 
 
 def list_names(table: str, key: str) -> list[str]:
-    """The joined names of columns that refer to the key of a table: that of the key, if it is more
-    than a word that each table has, and that of the table before it.
+    """Return the joined names of columns that refer to the key of a table: the name of the key,
+    unless any table could have it, and the same with the table's name before it.
 
     >>> list_names("student", "StuID"), list_names("owners", "id")
     (['stuid', 'studentstuid'], ['ownersid', 'ownerid'])
@@ -96,7 +96,7 @@ class ColumnReference(NamedTuple):
 
 
 class References:
-    """The columns of a schema each of which refers to another table, and those that name rows."""
+    """The columns of a schema that refer to another table, and the columns that name rows."""
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
@@ -104,8 +104,8 @@ class References:
         self._parents: dict[str, list[tuple[Table, Column]]] | None = None
 
     def of_table(self, table: Table) -> tuple[ColumnReference, ...]:
-        """The references of a table, declared ones first; one by names is of a column that has no
-        declared one, and is not the table's own key."""
+        """Return the references of a table, declared ones first. A reference by name needs a column
+        without a declared one that is not the table's own key."""
         if table.name not in self._known:
             declared = list(self._list_declared(table))
             taken = {fold_name(reference.column.name) for reference in declared}
@@ -114,13 +114,13 @@ class References:
         return self._known[table.name]
 
     def refers(self, table: Table, column: Column) -> bool:
-        """Whether a column refers to another table."""
+        """Return whether a column refers to another table."""
         return any(reference.column is column for reference in self.of_table(table))
 
     def is_label(self, table: Table, column: Column) -> bool:
-        """Whether a column holds what the rows of its table are called: `name` or `title` is a part
-        of its name, or it has the name of its table (one of many: `countries.country`); and it is
-        no key and refers to no other table, whose rows it would name."""
+        """Return whether a column holds the names of its table's rows. Then `name` or `title` is a
+        part of its name, or it is called like its table (one of many: `countries.country`). It is
+        no key and no reference, which would name rows of another table."""
         name, of_table = fold_name(column.name), fold_name(table.name)
         if column.primary_key or "id" in name.split("_"):
             return False
@@ -147,7 +147,7 @@ class References:
                         yield ColumnReference(column, parent, referred)
 
     def _index_parents(self) -> dict[str, list[tuple[Table, Column]]]:
-        """The tables with a key of one column, by the names of columns that refer to it."""
+        """Return the tables with a key of one column, by the names of columns that refer to it."""
         if self._parents is None:
             self._parents = {}
             for table in self._schema.tables:

@@ -22,7 +22,7 @@ from answerkey.sql.query_tree import (
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema, fold_name
 
-# Features that have sqlglot's names of their nodes.
+# Features whose names are sqlglot's names of nodes.
 _CLAUSES = ("cte", "distinct", "having", "limit", "offset", "where", "window")
 _OPERATORS = ("between", "case", "except", "exists", "in", "intersect", "like", "or", "union")
 _BY_KEY = {name: name for name in (*_CLAUSES, *_OPERATORS)}
@@ -31,7 +31,7 @@ TABLE_NODES = (exp.Table, exp.In)
 
 
 def list_tables(nodes: Iterable[exp.Expr], schema: Schema | None) -> list[str]:
-    """`extract_tables_involved` of a tree, from its nodes that may name a table (`TABLE_NODES`)."""
+    """Return `extract_tables_involved` for the nodes of a tree that may name a table."""
     names: dict[str, str] = {}
     for node in nodes:
         name = _name_table(node)
@@ -47,8 +47,8 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
     >>> extract_tables_involved("WITH c AS (SELECT * FROM Ship) SELECT * FROM c JOIN port")
     ['Ship', 'port']
 
-    Names of CTEs are not tables. With a schema, names come as it spells them; without, as the query
-    does. A view counts as itself.
+    Names of CTEs are not tables. Names are spelled as in the schema, or as in the query without
+    one. A view counts as itself.
 
     Raises:
         sqlglot.errors.SqlglotError: the SQL does not parse.
@@ -57,8 +57,8 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
 
 
 def _name_table(node: exp.Expr) -> str:
-    """The name in a FROM, or in `x IN name`, short for `x IN (SELECT * FROM name)`; '' for what is
-    no table: a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or query."""
+    """Return the name in a FROM, or in `x IN name`, short for `x IN (SELECT * FROM name)`. Return
+    '' for a CTE, a table-valued function, an index (INDEXED BY), and IN with a list or a query."""
     if isinstance(node, exp.In):
         table = node.args.get("field")
         if not isinstance(table, exp.Column | exp.Literal):
@@ -73,7 +73,7 @@ def _name_table(node: exp.Expr) -> str:
 
 
 def list_features(tree: exp.Expr) -> list[str]:
-    """The sorted names of what a query uses, anywhere in it.
+    """Return the sorted names of the features that a query uses anywhere.
 
     >>> list_features(parse_sql("SELECT count(*) FROM a LEFT JOIN b USING (c) WHERE d IS NULL"))
     ['aggregate', 'join', 'left_join', 'null_test', 'where']
@@ -97,7 +97,7 @@ def list_features(tree: exp.Expr) -> list[str]:
 
 
 def _is_nested(select: exp.Expr) -> bool:
-    """Whether a SELECT stands in an expression or in FROM, not as an arm or a CTE."""
+    """Return whether a SELECT is in an expression or in FROM, not an arm or a CTE."""
     node = select.parent
     while isinstance(node, exp.SetOperation):
         node = node.parent
@@ -105,7 +105,7 @@ def _is_nested(select: exp.Expr) -> bool:
 
 
 def name_answer_columns(tree: exp.Expr) -> list[str]:
-    """The columns that a query gives; none if they are not known, as those of a `*`.
+    """Return the names of a query's result columns; [] if unknown, as for `*`.
 
     >>> name_answer_columns(parse_sql("SELECT count(*), ship.name, built AS year FROM ship"))
     ['COUNT(*)', 'name', 'year']
@@ -118,11 +118,11 @@ def name_answer_columns(tree: exp.Expr) -> list[str]:
 
 @final
 class ParsedQuery(TypedDict):
-    """A query, as far as its text and the schema tell.
+    """A query, described by its text and the schema.
 
-    answer_columns: [] if they are not known.
+    answer_columns: [] if they are unknown.
     hardness: Spider's own.
-    canonical_sql, template: the same for queries that ask the same (answerkey.sql.canonical).
+    canonical_sql, template: the same for equivalent queries (answerkey.sql.canonical).
     """
 
     tables_involved: list[str]
@@ -134,10 +134,10 @@ class ParsedQuery(TypedDict):
 
 
 def parse_query(gold_sql: str, schema: Schema) -> ParsedQuery | Failure:
-    """Return what is known of a query, or why nothing is.
+    """Return the description of a query, or the reason why there is none.
 
-    A query that SQLite runs and the parser does not know is set aside, since nobody could tell its
-    difficulty. So is one that is larger or deeper than what later stages can read.
+    A query that SQLite runs but the parser does not read is set aside, since its difficulty is
+    unknown. So is a query that is too large or too deep for later stages.
     """
     try:
         return _describe_query(parse_sql(gold_sql), schema)
@@ -153,7 +153,7 @@ def _describe_query(tree: exp.Expr, schema: Schema) -> ParsedQuery:
     answer_columns = name_answer_columns(tree)
     hardness = classify_hardness(tree)
     scopes = Scopes(tree, schema)
-    scopes.refuse_wide_selects()  # which the canonical forms would not tell
+    scopes.refuse_wide_selects()  # the canonical forms would not show this
     canonical = canonical_tree(scopes)
     return {
         "tables_involved": list_tables(scopes.nodes.find_all(*TABLE_NODES), schema),
@@ -168,12 +168,12 @@ def _describe_query(tree: exp.Expr, schema: Schema) -> ParsedQuery:
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS
 
 _LIKE_TYPES = (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
-# Nothing that counts stands below these, and they are most of a tree.
+# Nothing below these nodes counts, and they are most of a tree.
 _CLOSED_TYPES = (exp.Column, exp.Literal, exp.Query)
 
 
 class Components(NamedTuple):
-    """The sums of the official rule of Spider's evaluation script, read off sqlglot's tree.
+    """The counts of the official rule of Spider's evaluation script, from sqlglot's tree.
 
     component1: one for WHERE, for GROUP BY, for ORDER BY, for LIMIT; one for each join (tables in
         FROM, less one); one for each OR and LIKE in the conditions of ON, WHERE, HAVING.
@@ -184,12 +184,12 @@ class Components(NamedTuple):
     Only the outermost query counts; in a set operation that is its left arm. ORDER BY and LIMIT at
     the very end belong to the right arm, as in Spider's own parse. A subquery in FROM is a table.
 
-    Two habits of the official script are kept, so that labels are the official ones. It looks for
+    Two errors of the official script are kept, so that labels are the official ones. It looks for
     an aggregate in the first field of each condition in WHERE and HAVING, where its parse has the
-    negation flag: so NOT IN counts as an aggregate, and count(*) in HAVING does not. In HAVING it
-    also takes each AND and OR for an aggregate.
+    negation flag. So NOT IN counts as an aggregate, and count(*) in HAVING does not. In HAVING it
+    also counts each AND and OR as an aggregate.
 
-    What Spider's grammar cannot parse is counted in the same spirit:
+    Syntax that Spider's grammar cannot parse is counted in the same spirit:
 
     - CASE, iif() and OVER (...) are one each of component1, outside of FROM. An OR or LIKE inside
       CASE is no condition of the query, and counts nothing.
@@ -253,7 +253,7 @@ def count_components(tree: exp.Expr) -> Components:
     filtered = _count_conditions([where.this] if where else [])
     kept = _count_conditions([having.this] if having else [])
     shown = _count_constructs([*query.expressions, group, order])
-    # Real aggregates in here do not count: the script looks at the negation flag instead.
+    # Real aggregates do not count here: the script looks at the negation flag instead.
     tested = _count_constructs([where, having, limit, *on_conditions])
 
     aggregates = (
@@ -279,8 +279,8 @@ def count_components(tree: exp.Expr) -> Components:
 
 
 def _find_left_arm(query: exp.Expr) -> tuple[exp.Expr, int]:
-    """Return the leftmost SELECT or VALUES, and the number of queries beside it: CTEs, and one for
-    a chain of set operations."""
+    """Return the leftmost SELECT or VALUES, and the number of other queries: CTEs, and one for a
+    chain of set operations."""
     ctes = 0
     has_set_operation = False
     while isinstance(query, exp.Query):
@@ -306,7 +306,7 @@ def _list_on_conditions(query: exp.Expr) -> list[exp.Expr]:
 
 
 def _count_conditions(roots: Iterable[exp.Expr]) -> Counter[str]:
-    """Count what AND, OR, NOT and parentheses join, without a look inside a condition."""
+    """Count the operands of AND, OR, NOT and parentheses, without looking inside a condition."""
     counts: Counter[str] = Counter()
     pending = list(roots)
     while pending:
@@ -332,7 +332,7 @@ def _count_conditions(roots: Iterable[exp.Expr]) -> Counter[str]:
 
 
 def _count_constructs(roots: Iterable[exp.Expr | None]) -> Counter[str]:
-    """Count the parts of expressions below some nodes, without a look inside a nested query;
+    """Count the parts of expressions below some nodes, without looking inside a nested query;
     branches are CASE, iif() and OVER."""
     counts: Counter[str] = Counter()
     for root in roots:

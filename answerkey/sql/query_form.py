@@ -1,10 +1,10 @@
-"""Queries that differ in their constants alone."""
+"""Detect queries that differ only in their constants."""
 
 from __future__ import annotations
 
 import re
 
-# What sqlglot writes: a name in quotes, which is kept; or a text, a blob or a number.
+# As sqlglot writes it: a name in quotes, which is kept; or a text, a blob or a number.
 _NAME_OR_CONSTANT = re.compile(
     r"""("(?:[^"]|"")*") | -?(?: x?'(?:[^']|'')*' | \b[0-9][0-9a-z_.]*(?:(?<=e)[+-][0-9]+)? )""",
     re.VERBOSE | re.IGNORECASE,
@@ -13,14 +13,14 @@ _LIST = re.compile(r"\(\?(?:, \?)+\)")
 
 
 def strip_constants(canonical_sql: str) -> str:
-    """Canonical SQL with `?` for each constant, and for a list of them.
+    """Return canonical SQL with `?` for each constant, and for a list of constants.
 
     >>> strip_constants('SELECT "ship"."t2" FROM "ship" WHERE "ship"."id" IN (3, -4e+5)')
     'SELECT "ship"."t2" FROM "ship" WHERE "ship"."id" IN (?)'
     >>> strip_constants('SELECT 1 FROM "o\\'neill" WHERE "name" = \\'O\\'\\'Neill\\' LIMIT 3')
     'SELECT ? FROM "o\\'neill" WHERE "name" = ? LIMIT ?'
 
-    Its names stay, unlike those of a template (`answerkey.sql.canonical.write_template`): queries
-    of one table by one column have one form, whatever they compare it with.
+    Names are kept, unlike in a template (`answerkey.sql.canonical.write_template`). So all queries
+    that filter one table by one column have the same form, whatever value they compare it with.
     """
     return _LIST.sub("(?)", _NAME_OR_CONSTANT.sub(lambda found: found[1] or "?", canonical_sql))

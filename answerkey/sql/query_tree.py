@@ -1,7 +1,6 @@
-"""A query's tree: parsed from text, taken apart, rewritten, and written again.
+"""The tree of a query: parse it, take it apart, rewrite it, and write it as text.
 
-No schema is needed here: `answerkey.sql.scopes` says what names stand for. Who changes a tree
-changes a copy.
+No schema is needed here: `answerkey.sql.scopes` resolves names. Always change a copy of a tree.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from answerkey.sqlite.schema import affinity, fold_case, fold_name
 from answerkey.sqlite.statement import trim_statement
 
 # Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time
-# that it takes to read a tree may grow with the square of them.
+# to read a tree may grow with the square of its size.
 MAX_TOKENS = 2000
 
 
 class TooComplexError(ParseError):
-    """A query that is larger than what is read: in bytes, in tokens, or in columns."""
+    """A query that exceeds a limit: bytes, tokens or columns."""
 
 
-# Texts that a collation makes the same are equal for SQLite: 'Sun' and 'SUN' under NOCASE.
+# SQLite holds texts equal that a collation folds: 'Sun' and 'SUN' under NOCASE.
 BINARY = "BINARY"
 FOLDS: dict[str, Callable[[str], str]] = {
     BINARY: str,
@@ -40,7 +39,7 @@ FOLDS: dict[str, Callable[[str], str]] = {
     "RTRIM": lambda text: text.rstrip(" "),
 }
 
-ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # rows count as they come
+ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # depend on the row order
 LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.Placeholder)
 _ATOMS = (*LITERALS, exp.Star, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
 
@@ -55,29 +54,29 @@ _AGGREGATES_WITHOUT_A_CLASS = {
 }
 
 
-# sqlglot reads these functions as others, which SQLite computes otherwise: mod(5.5, 2) is 1.5 and
+# sqlglot reads these functions as others, with other results in SQLite: mod(5.5, 2) is 1.5 and
 # 5.5 % 2 is 1, and log10(x) differs from log(10, x) in the last digit. With a space after its name,
-# as in `MOD (a, 2)`, a function is one that sqlglot does not know, and leaves as it is.
+# as in `MOD (a, 2)`, sqlglot does not know the function and leaves it unchanged.
 _FOLDED_FUNCTIONS = {"MOD", "LOG2", "LOG10"}
 
 
 class _Dialect(SQLite):
-    """SQLite as sqlglot has it, but for paths of JSON."""
+    """sqlglot's dialect of SQLite, except for paths of JSON."""
 
     def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
-        """Keep a path as it is written: `a -> 'b.c'` is a key with a dot, `a -> '$.b.c'` is two."""
+        """Keep a path as it is: `a -> 'b.c'` is a key with a dot, `a -> '$.b.c'` is two keys."""
         return path
 
 
 def parse_sql(sql: str) -> exp.Expr:
-    """Return the tree of a query, as sqlglot reads SQLite's dialect, but with more care.
+    """Return the tree of a query, as sqlglot reads SQLite's dialect, with some corrections.
 
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
-    The type of a CAST is its affinity, which is all that SQLite makes of it: sqlglot takes STRING
-    for TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a' 'b'`.
-    What SQLite passes over round a statement is left out.
+    The type of a CAST becomes its affinity, which is all that SQLite uses: sqlglot takes STRING for
+    TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a' 'b'`. Blanks
+    and comments around the statement are removed.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
@@ -104,7 +103,7 @@ def parse_sql(sql: str) -> exp.Expr:
 
 @lru_cache(maxsize=1)
 def sqlite_dialect() -> Dialect:
-    """The dialect in which queries are read and written, to hand to sqlglot."""
+    """Return the dialect in which queries are read and written, for sqlglot."""
     return _Dialect()
 
 
@@ -116,7 +115,7 @@ def _set_up() -> tuple[Tokenizer, Parser]:
 
 def _replace_tokens(tokens: list[Token]) -> list[Token]:
     read: list[Token] = []
-    opened: list[tuple[bool, int | None]] = []  # whether it is of a CAST, and where its type begins
+    opened: list[tuple[bool, int | None]] = []  # is it a CAST, and the index where its type begins
     for token in tokens:
         kind = token.token_type
         if kind == TokenType.L_PAREN:
@@ -132,7 +131,7 @@ def _replace_tokens(tokens: list[Token]) -> list[Token]:
             if is_cast and start is not None and start < len(read):
                 name = affinity(" ".join(word.text for word in read[start:]))
                 read[start].token_type = TokenType.VAR
-                # A name of that affinity that sqlglot does not know, and leaves as it is.
+                # A name of that affinity that sqlglot leaves unchanged, since it does not know it.
                 read[start].text = "NUM" if name == "NUMERIC" else name
                 del read[start + 1 :]
         elif kind == TokenType.STRING and read and read[-1].token_type == TokenType.STRING:
@@ -143,7 +142,7 @@ def _replace_tokens(tokens: list[Token]) -> list[Token]:
 
 @lru_cache(maxsize=4096)
 def list_collations(table_sql: str) -> dict[str, str]:
-    """The collations that a CREATE TABLE gives columns, by name in lower case.
+    """Return the collations that a CREATE TABLE gives columns, by column name in lower case.
 
     >>> list_collations("CREATE TABLE t (a TEXT COLLATE nocase, b CHECK (b COLLATE RTRIM > ''))")
     {'a': 'NOCASE'}
@@ -167,20 +166,20 @@ def list_collations(table_sql: str) -> dict[str, str]:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Whether a node is the call of an aggregate, be it one that sqlglot has no class for."""
+    """Return whether a node is the call of an aggregate, even if sqlglot has no class for it."""
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
     return isinstance(node, exp.AggFunc)
 
 
 def is_windowed(node: exp.Expr) -> bool:
-    """Whether OVER follows a call, which then aggregates nothing."""
+    """Return whether a call has OVER: then it does not aggregate."""
     call = node.parent if isinstance(node.parent, exp.Filter) else node
     return isinstance(call.parent, exp.Window) and call.arg_key == "this"
 
 
 def is_atom(node: exp.Expr) -> bool:
-    """Whether a node needs no parentheses wherever it stands."""
+    """Return whether a node never needs parentheses."""
     if isinstance(node, exp.Func):
         return not isinstance(node, exp.Connector | exp.Binary)
     return isinstance(node, _ATOMS)
@@ -193,7 +192,7 @@ def is_star(expression: exp.Expr) -> bool:
 
 
 def read_integer(node: exp.Expr) -> int | None:
-    """Return the place of a column that a term of ORDER BY or GROUP BY is, or None.
+    """Return the column number that a term of ORDER BY or GROUP BY is, or None.
 
     `2` -> 2, `-(1)` -> -1, `0x10` -> 16, `2.0` -> None, `1 + 1` -> None
 
@@ -218,7 +217,7 @@ def first_select(query: exp.Expr) -> exp.Select | None:
 
 
 def selects_of(query: exp.Expr) -> list[exp.Select]:
-    """The SELECTs of a compound select, from left to right; one for a plain SELECT."""
+    """Return the SELECTs of a compound select, from left to right; one for a plain SELECT."""
     if isinstance(query, exp.Select):
         return [query]
     if isinstance(query, exp.SetOperation):
@@ -227,7 +226,7 @@ def selects_of(query: exp.Expr) -> list[exp.Select]:
 
 
 def members_of_from(select: exp.Expr) -> list[exp.Expr]:
-    """The tables and subqueries of FROM from left to right, out of their parentheses."""
+    """Return the tables and subqueries of FROM from left to right, without parentheses."""
     start = select.args.get("from_")
     nodes = [start.this] if start is not None else []
     nodes += [join.this for join in select.args.get("joins") or ()]
@@ -235,7 +234,7 @@ def members_of_from(select: exp.Expr) -> list[exp.Expr]:
 
 
 def name_output(expression: exp.Expr) -> str:
-    """The name of a result column; '' if SQLite makes one up.
+    """Return the name of a result column; '' if SQLite makes one up.
 
     Source: sqlite3ColumnsFromExprList in SQLite's select.c.
     """
@@ -246,8 +245,8 @@ def name_output(expression: exp.Expr) -> str:
 
 
 def sees_aliases(column: exp.Column, query: exp.Expr) -> bool:
-    """Whether a name in a query may mean what the query's AS defines: not in its result columns
-    and windows, nor in a subquery there.
+    """Return whether a name in a query may be an alias that the query's AS defines. In its result
+    columns and windows, and in subqueries there, it may not.
 
     Source: sqlite3ResolveSelectNames in SQLite's resolve.c (NC_UEList), as of `sees_outer_names`.
     """
@@ -255,20 +254,20 @@ def sees_aliases(column: exp.Column, query: exp.Expr) -> bool:
 
 
 def sees_outer_names(column: exp.Expr, query: exp.Expr) -> bool:
-    """Whether a name in a query may mean a column of a query around it: not in its ORDER BY and
-    GROUP BY, nor in a subquery there."""
+    """Return whether a name in a query may be a column of an outer query. In its ORDER BY and
+    GROUP BY, and in subqueries there, it may not."""
     return _find_clause(column, query) not in ("order", "group")
 
 
 def _find_clause(node: exp.Expr, query: exp.Expr) -> str | None:
-    """The part of a query that a node stands in, as sqlglot calls it; None outside the query."""
+    """Return sqlglot's name of the query's clause that contains a node; None outside the query."""
     while node.parent is not None and node.parent is not query:
         node = node.parent
     return node.arg_key if node.parent is not None else None
 
 
 def find_operand(query: exp.Expr) -> exp.Expr:
-    """A query with all parentheses around it."""
+    """Return a query with all parentheses around it."""
     while isinstance(query.parent, exp.Subquery | exp.Paren):
         query = query.parent
     return query
@@ -285,12 +284,12 @@ def _unwrap_member(node: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def find_with(query: exp.Expr) -> exp.With | None:
-    """The nearest WITH whose tables a query may use: its own, or one around it; or None."""
+    """Return the nearest WITH whose tables a query may use, its own or an outer one; or None."""
     return next(_list_withs(query), None)
 
 
 def find_cte(node: exp.Expr, name: str) -> exp.CTE | None:
-    """The CTE that a table name means: of the nearest WITH around it that defines one; or None."""
+    """Return the CTE that a table name means, of the nearest WITH that defines one; or None."""
     ctes = (cte for with_ in _list_withs(node) for cte in with_.expressions)
     return next((cte for cte in ctes if fold_name(cte.alias) == fold_name(name)), None)
 
@@ -303,7 +302,7 @@ def _list_withs(node: exp.Expr | None) -> Iterator[exp.With]:
 
 
 def is_whole_order_term(column: exp.Column) -> bool:
-    """Whether a column is a whole term of ORDER BY (COLLATE aside), in which AS names come first.
+    """Return whether a column is a whole term of ORDER BY (ignoring COLLATE): AS comes first there.
 
     Source: resolveOrderGroupBy in SQLite's resolve.c; everywhere else columns of FROM come first.
     """
@@ -316,35 +315,35 @@ def is_whole_order_term(column: exp.Column) -> bool:
     return isinstance(order, exp.Order) and isinstance(order.parent, exp.Query)
 
 
-SHOWN_CHARACTERS = 200  # of SQL that stands as evidence
+SHOWN_CHARACTERS = 200  # of SQL in evidence
 
 
 def to_sql(tree: exp.Expr) -> str:
-    """The text of a tree in SQLite's dialect. Only what SQLite does not have (QUALIFY, DISTINCT ON)
-    would need the copy that sqlglot makes by default, which takes longer than writing."""
+    """Return the text of a tree in SQLite's dialect, without sqlglot's default copy of the tree.
+    The copy takes longer than writing, and only syntax that SQLite lacks (QUALIFY) needs it."""
     return tree.sql(dialect=sqlite_dialect(), copy=False)
 
 
 def show_sql(tree: exp.Expr) -> str:
-    """The text of a tree as evidence: its first 200 characters."""
+    """Return the first 200 characters of a tree's text, for evidence."""
     return to_sql(tree)[:SHOWN_CHARACTERS]
 
 
 def copy_nodes(tree: exp.Expr) -> dict[int, exp.Expr]:
-    """The copy of each node of a tree, by the node's id."""
+    """Return the copy of each node of a tree, by the node's id."""
     pairs = zip(tree.walk(), tree.copy().walk(), strict=True)
     return {id(node): twin for node, twin in pairs}
 
 
 def copy_with(tree: exp.Expr, nodes: Iterable[exp.Expr]) -> tuple[exp.Expr, list[exp.Expr]]:
-    """Return a copy of the tree, and its nodes in the places of the given ones."""
+    """Return a copy of the tree, and the copies of the given nodes in it."""
     twins = copy_nodes(tree)
     return twins[id(tree)], [twins[id(node)] for node in nodes]
 
 
 def write_with(query: exp.Expr, **clauses: Any) -> str:
-    """The text of a query with other clauses; None leaves one out. The query has its own again
-    afterwards: a copy would take longer."""
+    """Return the text of a query with other clauses; None removes one. The query's own clauses are
+    restored afterwards: a copy would take longer."""
     own = dict(query.args)
     try:
         for name, clause in clauses.items():
@@ -360,7 +359,7 @@ def make_limit(rows: int) -> exp.Limit:
 
 
 def unwrap(tree: exp.Expr) -> exp.Expr:
-    """The query inside parentheses that say nothing."""
+    """Return the query inside redundant parentheses."""
     while isinstance(tree, exp.Subquery | exp.Paren) and not tree.args.get("order"):
         tree = tree.this
     return tree

@@ -1,12 +1,12 @@
-"""Scopes: which table, view, CTE or subquery every name in a query stands for, by SQLite's rules.
+"""Scopes: resolve every name of a query to a table, view, CTE or subquery, by SQLite's rules.
 
 >>> tree = parse_one("SELECT T1.name FROM ship AS T1", read="sqlite")    # doctest: +SKIP
 >>> found = Scopes(tree, schema).resolve(tree.expressions[0])            # doctest: +SKIP
 >>> found.source.name, found.table.name, found.column.name               # doctest: +SKIP
 ('T1', 'ship', 'name')
 
-Everything is worked out when it is first asked for, and the tree is never changed. Known limit: a
-column that USING or NATURAL merges stands for the leftmost table's.
+Results are computed when they are first needed, and the tree is never changed. Known limit: a
+column that USING or NATURAL merges resolves to the leftmost table.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _Node = TypeVar("_Node", bound=exp.Expr)
 
 
 class NodeIndex:
-    """The nodes of a tree that does not change, for the many who ask for them by type."""
+    """The nodes of a tree that does not change, indexed by type."""
 
     def __init__(self, tree: exp.Expr) -> None:
         self._tree = tree
@@ -44,8 +44,8 @@ class NodeIndex:
         self._by_types: dict[tuple[type, ...], list[Any]] = {}
 
     def find_all(self, *types: type[_Node]) -> list[_Node]:
-        """The nodes of one of these types, in the order of tree.find_all. The list is not to be
-        changed."""
+        """Return the nodes of these types, in the order of tree.find_all. Do not change the
+        list."""
         if not self._walked:
             self._walked = list(self._tree.walk())
         if types not in self._by_types:
@@ -56,8 +56,8 @@ class NodeIndex:
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
     """A column that a query returns: its name ('' if SQLite makes one up), and the expression that
-    computes it, without AS. For a column that `*` stands for, `resolution` says which it is, and
-    `expression` is None for one of a table."""
+    computes it, without AS. For a column of `*`, `resolution` says which column it is, and
+    `expression` is None if it is one of a table."""
 
     name: str
     expression: exp.Expr | None
@@ -66,22 +66,22 @@ class Output:
 
 @dataclass(slots=True, eq=False)
 class Source:
-    """One member of FROM: `table` is its base table or view, or `query` the body of the CTE or
-    derived table; both are None for a table-valued function and an unknown name."""
+    """One member of FROM. `table` is its base table or view, or `query` is the body of the CTE or
+    derived table. Both are None for a table-valued function and an unknown name."""
 
     name: str
     node: exp.Expr
     table: Table | None = None
     query: exp.Expr | None = None
     is_cte: bool = False
-    column_names: tuple[str, ...] = ()  # WITH c(a, b): these instead of the query's own
+    column_names: tuple[str, ...] = ()  # WITH c(a, b): they replace the query's own
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """One SELECT, its sources, and the SELECT around it whose columns it may use.
+    """One SELECT, its sources, and the outer SELECT whose columns it may use.
 
-    Sources come by lower-case name, in the order of FROM; by place if one has no name of its own.
+    Sources are indexed by lower-case name, in the order of FROM; by position if they have no name.
     """
 
     select: exp.Select
@@ -89,7 +89,7 @@ class Scope:
     sources: dict[str, Source] = field(default_factory=dict)
 
     def find_sources(self, name: str) -> list[Source]:
-        """Several, if the query gives one name twice."""
+        """Return the sources of a name: several if the query uses one name twice."""
         folded = fold_name(name)
         return [source for source in self.sources.values() if fold_name(source.name) == folded]
 
@@ -99,9 +99,9 @@ class Resolution:
     """The meaning of a name.
 
     source: the member of FROM that has it; None if it names a result column.
-    table, column: the base column behind it, followed through CTEs and derived tables that pass it
-        on unchanged; None if a query computes it. A rowid that no column holds has no column.
-    expression: what computes it, if it names a result column or a column of a subquery.
+    table, column: the base column behind it, found through CTEs and derived tables that pass it on
+        unchanged; None if a query computes it. A rowid that is no column of its own has no column.
+    expression: its definition, if it names a result column or a column of a subquery.
     scope: the SELECT in which it was found: an outer one if the column is correlated.
     """
 
@@ -116,16 +116,16 @@ class Resolution:
         return self.source is None
 
 
-# A column of a member of FROM: the member, and the folded name of its column. A column of a table
-# that stands twice in FROM has two places, which may have other values in one row.
+# A column of a member of FROM: the member, and the column's folded name. A table that is twice in
+# FROM has two places for each column, which may have different values in one row.
 Place = tuple[Source, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DirectColumn:
-    """A column of a table or a view that stands in FROM itself, and the SELECT whose FROM has it.
+    """A column of a table or a view that is itself in FROM, and the SELECT of that FROM.
 
-    What a column means is known here without a doubt: its values are those of its table.
+    There is no doubt what it means: its values are those of the table.
     """
 
     source: Source
@@ -135,24 +135,24 @@ class DirectColumn:
 
     @property
     def place(self) -> Place:
-        """Tells it from the other columns of its FROM, in which a table may stand twice."""
+        """Return the place of the column, unique in its FROM even if its table is there twice."""
         return self.source, fold_name(self.column.name)
 
     @property
     def full_name(self) -> str:
-        """`table.column`, as the schema spells them."""
+        """Return `table.column`, as the schema spells them."""
         return f"{self.table.name}.{self.column.name}"
 
     def is_same(self, other: DirectColumn) -> bool:
-        """Whether both are one column of one member of FROM."""
+        """Return whether both are the same column of the same member of FROM."""
         return self.place == other.place
 
     def beside(self, column: Column) -> DirectColumn:
-        """Another column of the same member of FROM."""
+        """Return another column of the same member of FROM."""
         return DirectColumn(self.source, self.table, column, self.scope)
 
     def write(self) -> exp.Column:
-        """A new node for it."""
+        """Return a new node for the column."""
         return write_column(self.source, self.column.name, self.scope)
 
 
@@ -171,17 +171,17 @@ class Scopes:
         self._indexes: dict[int, dict[str, Column | Output]] = {}
 
     def has_collations(self) -> bool:
-        """Whether texts may be equal that are not the same."""
+        """Return whether different texts may be equal."""
         return bool(self.nodes.find_all(exp.Collate)) or any(
             has_collation(table.sql) for table in self.schema.tables
         )
 
     def select_scopes(self) -> list[Scope]:
-        """Those of all SELECTs of the query, the outermost first."""
+        """Return the scopes of all SELECTs of the query, the outermost first."""
         return [self.scope_of(select) for select in self.nodes.find_all(exp.Select)]
 
     def refuse_wide_selects(self) -> None:
-        """Raise TooComplexError if a SELECT has more columns than a query that runs may have."""
+        """Raise TooComplexError if a SELECT has more columns than SQLite's guard allows."""
         for scope in self.select_scopes():
             self.outputs(scope.select)
 
@@ -192,8 +192,8 @@ class Scopes:
     def scope_of(self, node: exp.Expr) -> Scope | None: ...
 
     def scope_of(self, node: exp.Expr) -> Scope | None:
-        """The scope of the SELECT that `node` is, or stands in; for the ORDER BY of a compound
-        select, that of its first SELECT. None outside any SELECT (a bare VALUES)."""
+        """Return the scope of the SELECT that `node` is, or is in. For the ORDER BY of a compound
+        select, it is the scope of the first SELECT. None outside any SELECT (a bare VALUES)."""
         query = node if isinstance(node, _QUERY_TYPES) else node.find_ancestor(*_QUERY_TYPES)
         select = first_select(self.tree if query is None else query)
         if select is None:
@@ -211,16 +211,16 @@ class Scopes:
         return scope
 
     def resolve(self, column: exp.Column) -> Resolution | None:
-        """Return what a column stands for; None for `*`, a "string" and an unknown name."""
+        """Return the meaning of a column; None for `*`, a "string" and an unknown name."""
         key = id(column)
         if key not in self._resolutions:
-            self._resolutions[key] = None  # a name that is defined by itself stays unknown
+            self._resolutions[key] = None  # a name that is defined by itself is unknown
             self._resolutions[key] = self._resolve(column)
         return self._resolutions[key]
 
     def find_direct(self, node: exp.Expr) -> DirectColumn | None:
-        """The column that a node stands for, with or without AS and parentheses, if that is one of
-        a table in FROM itself."""
+        """Return the column of a table in FROM itself that a node is, with or without AS and
+        parentheses; else None."""
         inner = node.unalias().unnest()
         resolution = self.resolve(inner) if isinstance(inner, exp.Column) else None
         if resolution is None or resolution.source is None or resolution.source.table is None:
@@ -232,21 +232,21 @@ class Scopes:
         )
 
     def find_all_direct(self, nodes: Iterable[exp.Expr]) -> list[DirectColumn]:
-        """The columns of all nodes; [] if one of the nodes stands for no column of a table."""
+        """Return the columns of all nodes; [] if one of the nodes is no column of a table."""
         columns = [self.find_direct(node) for node in nodes]
         direct = [column for column in columns if column is not None]
         return direct if len(direct) == len(columns) else []
 
     def is_label(self, column: DirectColumn) -> bool:
-        """Whether a column holds what the rows of its table are called."""
+        """Return whether a column holds the names of its table's rows."""
         return self.references.is_label(column.table, column.column)
 
     def refers(self, column: DirectColumn) -> bool:
-        """Whether a column refers to another table."""
+        """Return whether a column refers to another table."""
         return self.references.refers(column.table, column.column)
 
     def is_string(self, column: exp.Column) -> bool:
-        """Whether SQLite reads this name as a string, since "x" is no column here."""
+        """Return whether SQLite reads this name as a string, since no column "x" exists here."""
         name = column.this
         return (
             isinstance(name, exp.Identifier)
@@ -256,15 +256,15 @@ class Scopes:
         )
 
     def outputs(self, query: exp.Expr) -> list[Output]:
-        """The result columns of a SELECT, a compound select (its first SELECT's) or VALUES.
+        """Return the result columns of a SELECT, a compound select (of its first SELECT) or VALUES.
 
         Raises:
-            TooComplexError: they are more than a query that runs may have.
+            TooComplexError: there are more than SQLite's guard allows.
         """
         query = query.unnest() if isinstance(query, exp.Subquery) else query
         outputs = self._outputs.get(id(query))
         if outputs is None:
-            self._outputs[id(query)] = []  # a CTE that refers to itself has no more than this yet
+            self._outputs[id(query)] = []  # for a CTE that refers to itself
             outputs = self._read_outputs(query)
             self._outputs[id(query)] = outputs
         return outputs
@@ -272,14 +272,14 @@ class Scopes:
     # Sources
 
     def _find_parent(self, select: exp.Select) -> Scope | None:
-        """The scope around a SELECT. A member of FROM and a CTE do not see their siblings, but what
-        lies around the SELECT they belong to."""
+        """Return the scope around a SELECT. A member of FROM or a CTE does not see its siblings,
+        but sees the scope around the SELECT to which it belongs."""
         child: exp.Expr = select
         is_member = is_condition = False
         while child.parent is not None:
             node = child.parent
             if isinstance(node, exp.Join) and child.arg_key == "on":
-                is_condition = True  # and sees what it joins, in whatever parentheses
+                is_condition = True  # ON sees the joined tables, in whatever parentheses
             elif isinstance(node, exp.CTE) or (
                 isinstance(node, exp.From | exp.Join) and child.arg_key == "this"
             ):
@@ -333,7 +333,7 @@ class Scopes:
         return outputs
 
     def expand_star(self, star: exp.Expr, scope: Scope) -> list[Output]:
-        """The columns that `*` or `t.*` stands for in a SELECT; each has its resolution."""
+        """Return the columns that `*` or `t.*` means in a SELECT, each with its resolution."""
         if id(star) not in self._outputs:
             self._outputs[id(star)] = self._expand_star(star, scope)
         return self._outputs[id(star)]
@@ -374,7 +374,7 @@ class Scopes:
         return list(zip(names, outputs, strict=False))
 
     def _pass_on(self, source: Source, output: Output, scope: Scope) -> Resolution:
-        """The resolution of a subquery's result column, seen from outside the subquery."""
+        """Return the resolution of a subquery's result column, seen from outside the subquery."""
         table = column = None
         if not isinstance(source.query, exp.SetOperation):
             inner = output.resolution
@@ -402,12 +402,12 @@ class Scopes:
                     return resolution
                 for source in sources:
                     if source.table is None and source.query is None:
-                        # A table-valued function has the columns one asks it for.
+                        # A table-valued function may have any column.
                         return Resolution(source, None, None, None, scope)
                 scope = scope.parent if sees_outer_names(column, scope.select) else None
             return None
         query = column.find_ancestor(*_QUERY_TYPES)
-        if own is not None and is_whole_order_term(column):  # here, and only here, AS comes first
+        if own is not None and is_whole_order_term(column):  # only here does an alias come first
             alias = self._find_alias(column, query)
             if alias is not None:
                 return self._resolve_alias(alias, own)
@@ -443,21 +443,21 @@ class Scopes:
         return Resolution(source, source.table, named, None, scope)
 
     def _index_names(self, source: Source) -> dict[str, Column | Output]:
-        """The columns of a table or outputs of a query, by their names in lower case: of a name
-        that stands twice, the first. A search from name to name would be quadratic."""
+        """Return the columns of a table or outputs of a query, by their names in lower case; the
+        first one of a repeated name. A search for each name would take quadratic time."""
         index = self._indexes.get(id(source))
         if index is None:
             named: list[tuple[str, Column | Output]] = [*self._named_outputs(source)]
             if source.table is not None:
                 named = [(column.name, column) for column in source.table.columns]
             index = {fold_name(name): column for name, column in reversed(named)}
-            if index:  # a CTE that refers to itself has no outputs yet
+            if index:  # it is empty while a CTE refers to itself
                 self._indexes[id(source)] = index
         return index
 
     def _find_alias(self, column: exp.Column, query: exp.Expr | None) -> exp.Alias | None:
-        """The first result column of a query whose AS is this name, if the name may mean it (in
-        every SELECT of a compound one, for its ORDER BY)."""
+        """Return the first result column of a query whose AS is this name, if the name may mean it.
+        For the ORDER BY of a compound select, all of its SELECTs are searched."""
         if query is None or not sees_aliases(column, query):
             return None
         name = fold_name(column.name)
@@ -469,7 +469,7 @@ class Scopes:
                 elif expression.is_star and not isinstance(expression, exp.Count):
                     outputs = self.expand_star(expression, self.scope_of(select))
                     if any(fold_name(output.name) == name for output in outputs):
-                        return None  # SQLite has named these columns before it looks
+                        return None  # SQLite has named these columns before it searches
         return None
 
     def _resolve_alias(self, alias: exp.Alias, scope: Scope) -> Resolution:
@@ -487,7 +487,7 @@ def _alias_columns(node: exp.Expr) -> tuple[str, ...]:
 
 
 def find_join(member: exp.Expr) -> exp.Join | None:
-    """The join that a member of FROM is joined by; None for the first one."""
+    """Return the join that adds a member of FROM; None for the first member."""
     node = member.parent
     while isinstance(node, exp.Subquery):
         node = node.parent
@@ -495,8 +495,8 @@ def find_join(member: exp.Expr) -> exp.Join | None:
 
 
 def list_merged(member: exp.Expr, own: set[str], left: set[str]) -> set[str]:
-    """The columns that USING or NATURAL merges with those of tables to the left, so that `*` shows
-    them once; `own` are the names of the member, `left` those before it."""
+    """Return the columns that USING or NATURAL merges with those of tables to the left, so that `*`
+    shows them once. `own` are the names of the member, `left` the names before it."""
     join = find_join(member)
     if join is None:
         return set()
@@ -506,8 +506,8 @@ def list_merged(member: exp.Expr, own: set[str], left: set[str]) -> set[str]:
 
 
 def inline_aliases(expression: exp.Expr, scopes: Scopes) -> exp.Expr:
-    """A copy of an expression of ORDER BY, HAVING or GROUP BY for a select list: each name of a
-    result column is replaced by what that column computes."""
+    """Return a copy of an expression of ORDER BY, HAVING or GROUP BY for a select list: each name
+    of a result column is replaced by the column's expression."""
     copy = expression.copy()
     pairs = zip(list(expression.find_all(exp.Column)), list(copy.find_all(exp.Column)), strict=True)
     for column, twin in pairs:
@@ -521,7 +521,7 @@ def inline_aliases(expression: exp.Expr, scopes: Scopes) -> exp.Expr:
 
 
 def list_columns(scope: Scope) -> Iterator[DirectColumn]:
-    """The columns of the tables in a FROM."""
+    """Yield the columns of the tables in a FROM."""
     for source in scope.sources.values():
         if source.table is not None:
             for column in source.table.columns:
@@ -529,6 +529,6 @@ def list_columns(scope: Scope) -> Iterator[DirectColumn]:
 
 
 def write_column(source: Source, name: str, scope: Scope) -> exp.Column:
-    """A new node for a column of a source, with the source's name where FROM has several."""
+    """Return a new node for a column of a source, qualified if FROM has several sources."""
     table = source.name if len(scope.sources) > 1 else None
     return exp.column(name, table=table, quoted=True)
