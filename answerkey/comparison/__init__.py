@@ -1,1 +1,1 @@
-"""Comparison: what questions share, such as repeats, contradictions and leaks."""
+"""Comparison of questions: repeats, contradictions and leaks."""

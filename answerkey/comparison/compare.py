@@ -1,6 +1,6 @@
-"""What each question shares with others: repeats, contradictions, and leaks between splits.
+"""Find relations between questions: repeats, contradictions, and leaks between splits.
 
-Nothing is executed. All questions are compared again whenever one of them changes.
+Nothing is executed. If one question changes, all are compared again.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from answerkey.sqlite.answers import answer_rows, read_order
 from answerkey.sqlite.schema import Schema
 from answerkey.sqlite.statement import trim_statement
 
-# Of all columns of two databases: with so many in common a model that knows one knows the other,
-# though a column was renamed or added.
+# The share of all columns of two databases. With so many in common, a model that knows one database
+# knows the other one, even if a column was renamed or added.
 MIN_SHARE = 0.9
 _END_MARKS = ".?!,;:\u2026\u3002 "
-# After the first one: floats that agree in these are one answer, as for the comparison of answers,
-# whose tolerance is 1e-6.
+# Digits after the first one. Floats that agree in these are one answer: the tolerance of the
+# comparison of answers is 1e-6.
 _FLOAT_DIGITS = 6
-_NAMED = 5  # questions that one piece of evidence names
-_TEXT_MARKS = "'\""  # SQLite takes "x" for a text, too, if no column is called so
-_TEMPLATE_CHARACTERS = 200  # that evidence shows
+_NAMED = 5  # questions in one piece of evidence
+_TEXT_MARKS = "'\""  # SQLite reads "x" as a text, too, if no column has this name
+_TEMPLATE_CHARACTERS = 200  # in evidence
 
 Findings = dict[str, list[Finding]]
 Column = tuple[str, str]  # table, column
 
 
 class Fingerprint(NamedTuple):
-    """The parts of a question that are compared, as short texts and hashes; "" equals nothing.
+    """The parts of a question that are compared, as short texts and hashes. "" equals nothing.
 
     text: the question, normalized.
     canonical_sql: a hash; "" if the query has no canonical form.
@@ -61,8 +61,8 @@ class Fingerprint(NamedTuple):
 
 
 def make_fingerprint(question: Question) -> Fingerprint:
-    """The fingerprint of a question. One without an answer, as one that a curator excluded, has
-    only names: so a good question is not left out because it repeats a wrong one."""
+    """Return the fingerprint of a question. Without an answer, as for one that a curator excluded,
+    it has only names. So a good question is not left out for repeating a wrong one."""
     names = question.question_id, sys.intern(question.database_name), sys.intern(question.split)
     if question.answer_type is None:
         return Fingerprint(*names, "", "", "", "", "", "")
@@ -85,33 +85,33 @@ def _hash(text: str) -> str:
 
 
 def normalize_question(question_text: str) -> str:
-    """A question without what does not change it: case, white space, marks at its end.
+    """Return a question in lower case, with single spaces, and without marks at its end.
 
     >>> normalize_question("How many  SHIPS are there ?")
     'how many ships are there'
     """
     folded = unicodedata.normalize("NFKC", question_text).casefold()
-    # Folding may leave what is not normalized.
+    # Folding case may undo the normalization.
     return " ".join(unicodedata.normalize("NFKC", folded).split()).rstrip(_END_MARKS)
 
 
 def sort_key(question_id: str) -> tuple[str, int, str]:
-    """An order of questions in which number 1000 of a database comes after number 999."""
+    """Return a key that sorts question 1000 of a database after question 999."""
     stem = question_id.rstrip("0123456789")
     number = question_id[len(stem) :]
     return stem, int(number) if number else -1, question_id
 
 
 def _encode_row(row: tuple[Any, ...]) -> str:
-    """A row as text, a float by its first digits; each value keeps its type."""
+    """Return a row as text, with rounded floats; each value keeps its type."""
     if float not in map(type, row):
         return repr(row)
     return repr(tuple([f"{v:.{_FLOAT_DIGITS}e}" if type(v) is float else v for v in row]))
 
 
 def find_similar(text: str, texts: list[str], min_similarity: float) -> list[tuple[int, float]]:
-    """The places of the texts that are nearly this one, each with its similarity; equal texts are
-    left out.
+    """Return the index of each text that is similar to this one, with its similarity. Equal texts
+    are left out.
 
     >>> find_similar("list all ships", ["list all shops", "list all ships", "who?"], 0.9)
     [(0, 0.929)]
@@ -137,8 +137,8 @@ _MAX_CELLS = 1 << 21  # of a table of similarities, 16 MB
 
 
 class Nearest(NamedTuple):
-    """Where the most similar of some texts stands, the first of several, and how many are nearly
-    the same."""
+    """The index of the most similar text (the first of several), and the number of similar
+    texts."""
 
     place: int
     similarity: float
@@ -148,13 +148,13 @@ class Nearest(NamedTuple):
 def find_nearest(
     texts: list[str], others: list[str], min_similarity: float
 ) -> Iterator[Nearest | None]:
-    """What is nearest to each text, as `find_similar` tells one by one, and None if nothing is.
+    """Yield the most similar text for each text, as `find_similar` does for one; None without one.
 
     >>> list(find_nearest(["list all ships", "who?"], ["list all shops", "list all ships"], 0.9))
     [Nearest(place=0, similarity=0.929, near=1), None]
 
-    All pairs are compared, some 30 million a second, and a table of them is held at a time: where
-    many texts are nearly the same, their pairs are too many to be listed.
+    All pairs are compared, about 30 million per second. Only a table of similarities is kept in
+    memory: if many texts are similar, a list of their pairs would be too long.
     """
     import numpy as np
 
@@ -165,13 +165,13 @@ def find_nearest(
         scores = process.cdist(
             part, others, scorer=fuzz.ratio, score_cutoff=cutoff, dtype=np.float64
         )
-        scores[scores == 100] = -1  # equal
+        scores[scores == 100] = -1  # equal texts
         counts = (scores >= cutoff).sum(axis=1)
         for text, row, count in zip(part, scores, counts, strict=True):
             if not text or not count:
                 yield None
                 continue
-            places = np.flatnonzero(row >= row.max() - 0.1).tolist()  # some are the same if rounded
+            places = np.flatnonzero(row >= row.max() - 0.1).tolist()  # some are equal when rounded
             similarities = [round(float(row[place]) / 100, 3) for place in places]
             best = max(similarities)
             yield Nearest(places[similarities.index(best)], best, int(count))
@@ -183,8 +183,8 @@ def compare(
     *,
     min_similarity: float,
 ) -> Findings:
-    """{question_id: [Finding, ...]} for each question that shares something; `schemas` are those of
-    all databases, with their names."""
+    """Return {question_id: [Finding, ...]} for all questions that have findings. `schemas` are the
+    schemas of all databases, with their names."""
     fingerprints = sorted(fingerprints, key=lambda fingerprint: sort_key(fingerprint.question_id))
     findings: Findings = defaultdict(list)
     find_near = partial(find_nearest, min_similarity=min_similarity)
@@ -210,12 +210,12 @@ def compare(
     return dict(findings)
 
 
-# Questions of one database that say the same twice in one split, or contradict each other. What its
-# eval repeats of its train is the topic of `answerkey.comparison.leaks`.
+# Repeats and contradictions of questions about one database in one split.
+# `answerkey.comparison.leaks` finds questions of eval that repeat a question of train.
 
 
 def _find_duplicates(records: list[Fingerprint], findings: Findings) -> None:
-    """Every question but the first of those with one text, and one canonical SQL or answer."""
+    """Flag repeats of a question: the same text, with the same canonical SQL or answer."""
     for group in _group(records, "text"):
         for rank, record in enumerate(group):
             for first in group[:rank]:
@@ -232,11 +232,11 @@ def _find_duplicates(records: list[Fingerprint], findings: Findings) -> None:
 def _find_near_duplicates(
     records: list[Fingerprint], findings: Findings, min_similarity: float
 ) -> None:
-    """Every question but the first of those with nearly one text and one canonical SQL.
+    """Flag near repeats of a question: a similar text, and the same canonical SQL.
 
-    Nearly equal texts do not show that two questions ask the same: one may ask for the minimum, one
-    for the maximum. Nor does the same answer: one may ask for the source of flights, one for the
-    target.
+    Similar texts alone do not show that two questions have one meaning: one may ask for the
+    minimum, the other for the maximum. Nor does the same answer help: one may ask for the source of
+    flights, the other for the target.
     """
     for group in _group(records, "canonical_sql"):
         texts = [record.text for record in group]
@@ -248,7 +248,7 @@ def _find_near_duplicates(
 
 
 def _find_paraphrases(records: list[Fingerprint], findings: Findings) -> None:
-    """Every question but the first of those with one canonical SQL, in other words."""
+    """Flag paraphrases of a question: the same canonical SQL, with another text."""
     for group in _group(records, "canonical_sql"):
         first = group[0]
         for record in group[1:]:
@@ -279,13 +279,13 @@ def _have_one_answer(left: Fingerprint, right: Fingerprint) -> bool:
     return left.answer == right.answer
 
 
-# Questions of train that questions of eval repeat, in text or template. Within one split, a text or
-# template that comes again in another database is no fault.
+# Questions of train that questions of eval repeat, in text or template. Within one split, the same
+# text or template about another database is no fault.
 
 
 def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similarity: float) -> None:
-    """Each question whose text is nearly that of one of its template in the other split, with the
-    nearest of them."""
+    """Flag each question that has the template of a question in the other split, and a similar
+    text; name the most similar one."""
     for sides in _list_shared(records, "template"):
         for own, others in (sides, sides[::-1]):
             texts, of_others = ([record.text for record in side] for side in (own, others))
@@ -299,8 +299,8 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
 
 
 def _find_leaks(records: list[Fingerprint], findings: Findings) -> None:
-    """Each question whose template one of the other split has, too, or whose text one of another
-    database has there."""
+    """Flag each question whose template is also in the other split, or whose text is there about
+    another database."""
     for sides in _list_shared(records, "text"):
         for own, others in (sides, sides[::-1]):
             for name, of_database in groupby(own, attrgetter("database_name")):
@@ -333,12 +333,12 @@ def _list_shared(
             yield train, held_out
 
 
-# Databases of different splits that are one schema under two names, or nearly: a model that is
-# trained on one of them has seen the other's tables before it is evaluated.
+# Databases of different splits that have the same or nearly the same schema under two names. A
+# model that is trained on one of them has seen the other's tables before it is evaluated.
 
 
 def list_columns(schema: Schema) -> dict[Column, str]:
-    """The type of each column of the tables, by lower-case names; views are left out."""
+    """Return the type of each column of the tables, by lower-case names, without views."""
     return {
         (table.name.lower(), column.name.lower()): column.type.upper()
         for table in schema.tables
@@ -350,8 +350,9 @@ def list_columns(schema: Schema) -> dict[Column, str]:
 def _list_pairs(
     schemas: Mapping[str, Mapping[Column, str]], train: list[str], held_out: list[str]
 ) -> Iterator[tuple[str, str]]:
-    """All pairs of databases that may be twins. Of all columns, a twin lacks so few that one of any
-    few more is in it: so those that have one of the rarest are enough."""
+    """Yield all pairs of databases that may be twins. A twin lacks only a few columns, so of any
+    few more columns it has at least one. So it is enough to compare databases that share one of the
+    rarest columns."""
     having: dict[Column, list[str]] = defaultdict(list)
     for name in held_out:
         for column in schemas[name]:
@@ -366,11 +367,11 @@ def _list_pairs(
 def find_schema_twins(
     schemas: Mapping[str, Mapping[Column, str]], splits: Mapping[str, Container[str]]
 ) -> dict[str, Finding]:
-    """{database_name: Finding} for each database that has a twin in the other split; a database in
-    both is no twin of itself.
+    """Return {database_name: Finding} for each database that has a twin in the other split. A
+    database in both splits is no twin of itself.
 
     Twins share at least MIN_SHARE of all (table, column) pairs that either has. The evidence names
-    the most alike, the first by name of several, and says whether even its types are the same.
+    the most similar twin, the first by name of several, and says whether even the types are equal.
     """
     in_split = {split: [name for name in schemas if split in splits[name]] for split in SPLITS}
     twins: dict[str, set[tuple[float, str, bool]]] = defaultdict(set)
@@ -394,7 +395,7 @@ def find_schema_twins(
 
 
 def normalize_sql(sql: str) -> str:
-    """SQL without what does not change it: case outside of texts, white space, comments, quotes.
+    """Return SQL in lower case (except texts), with single spaces, without comments and quotes.
 
     >>> normalize_sql("SELECT  count(*) FROM [Ship] WHERE flag = 'Peru' ; -- all")
     "select count ( * ) from ship where flag = 'Peru'"
@@ -404,7 +405,7 @@ def normalize_sql(sql: str) -> str:
     try:
         sql = trim_statement(sql)
         tokens = sqlglot.tokenize(sql, read="sqlite")
-    except sqlglot.TokenError:  # a quote without an end
+    except sqlglot.TokenError:  # an unclosed quote
         return " ".join(sql.split())
     words = [
         f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()
@@ -414,17 +415,17 @@ def normalize_sql(sql: str) -> str:
 
 
 class HeldOut:
-    """The questions of public dev and test sets, which a training set must not hold.
+    """The questions of public dev and test sets, which a training set must not contain.
 
     A question overlaps with one of them if
 
-    - both have one text, but for case, white space and marks at the end;
-    - both have one SQL, but for case outside of texts, white space, comments and quotes;
-    - both the text and the SQL are nearly the same. One of the two alone says little: thousands of
-      questions ask how many of something there are.
+    - both have the same text, ignoring case, white space and marks at the end;
+    - both have the same SQL, ignoring case outside of texts, white space, comments and quotes;
+    - both text and SQL are similar. One of the two alone proves little: thousands of questions ask
+      how many of something there are.
 
     records: each with `question_text`, `gold_sql`, and as `source` the corpus, file and row.
-    min_similarity: the least similarity of two texts that are nearly the same.
+    min_similarity: the least similarity of similar texts.
     """
 
     def __init__(self, records: list[dict[str, Any]], *, min_similarity: float) -> None:
@@ -434,8 +435,9 @@ class HeldOut:
         self._queries = [normalize_sql(record["gold_sql"]) for record in records]
 
     def find_overlap(self, question: Question) -> Finding | None:
-        """The finding of a question, with the held-out question that is most like it; None if there
-        is none, or the question has no answer. Those of its own corpus are left out."""
+        """Return the finding of a question, which names the most similar held-out question. Return
+        None without such a question, and if the question has no answer. Held-out questions of its
+        own corpus do not count."""
         if question.answer_type is None or not self._sources:
             return None
         text, sql = normalize_question(question.question_text), normalize_sql(question.gold_sql)
@@ -462,5 +464,5 @@ class HeldOut:
 
 
 def _measure_similarity(text: str, other: str) -> float:
-    """How similar two texts are, from 0 to 1; 1 only if they are equal."""
+    """Return the similarity of two texts, from 0 to 1; 1 only if they are equal."""
     return 1.0 if text == other else min(round(fuzz.ratio(text, other) / 100, 3), 0.999)

@@ -1,8 +1,8 @@
-"""All that the stages recorded of a question, joined, with the flags that its test suite and its
-rollouts raise.
+"""Join everything that the stages recorded of a question, and add the flags of its test suite and
+its rollouts.
 
-What models agree on stands among the flags before risks are computed, which weigh it; that
-they always or never solve a question is told after it.
+The flag for what models agree on is added before risks are computed, since it counts toward them.
+The flags for questions that models always or never solve are added afterwards.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from answerkey.base.paths import INTERIM
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import NEXT_STEP, PassRate, Question, Record, join_stages
 
-BY_HEART = "by_heart"  # the neighbor that says the stored answer
+BY_HEART = "by_heart"  # the neighbor that is the stored answer
 
 
 def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Iterator[Question]:
-    """Each source question in order, with its own flags.
+    """Yield each source question in order, with its own flags.
 
-    min_mutation_score: what a test suite must reach, or else its question is a weak_answer.
+    min_mutation_score: a question whose test suite scores less is a weak_answer.
 
     Raises:
         FileNotFoundError: as `join_stages`.
-        InputError: as `join_stages`, and if a pass rate is of no question.
+        InputError: as `join_stages`, and if a pass rate belongs to no question.
     """
     rates = {rate.pop("question_id"): rate for rate in read_json(interim / "pass_rates.json")}
     for question, suite in join_stages(interim):
@@ -41,15 +41,16 @@ def join_questions(interim: Path = INTERIM, *, min_mutation_score: float) -> Ite
 
 
 def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
-    """The findings in the record of a test suite, in the order of the vocabulary; {}: none.
+    """Return the findings in the record of a test suite, in the order of the vocabulary.
 
     >>> suite = {"mutation_score": {"database": 0.25, "suite": 0.4}, "latent_ambiguity": None}
     >>> find_in_suite(suite, min_mutation_score=0.5)[0].evidence
     {'database': 0.25, 'suite': 0.4}
 
-    A question is weak, too, if it has no suite, one on which its stored answer passes behind a
-    guard, or one on which a query lives that the real database tells from gold: who tells this
-    database from the suite is right with both.
+    A question is weak, too, if it has no suite, if its memorized answer passes behind a guard, or
+    if
+    a query survives on the suite that the real database kills: a query that detects which database
+    it runs on passes then.
     """
     findings = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:
@@ -68,8 +69,8 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
 
 
 def _find_guarded(suite: Record) -> Record | None:
-    """The first neighbor that the real database tells from gold, or that says something by heart,
-    and that the suite does not tell."""
+    """Return the first neighbor that survives on the suite although the real database kills it or
+    it is a memorized answer."""
     lives = (
         neighbor
         for neighbor in suite.get("alive", ())
@@ -81,8 +82,8 @@ def _find_guarded(suite: Record) -> Record | None:
 
 
 def find_in_dialect(question: Question) -> list[Finding]:
-    """The finding of `answerkey new`, which executed gold SQL where it was written for; none if a
-    curator has other SQL for the question since."""
+    """Return the finding of `answerkey new`, which executed gold SQL on its own engine; none if a
+    curator has replaced the SQL since."""
     differs = question.source.get("dialect_differs")
     correction = question.source.get("correction")
     if differs is None or (correction and "gold_sql" in correction.get("original", {})):
@@ -91,8 +92,8 @@ def find_in_dialect(question: Question) -> list[Finding]:
 
 
 def find_correction(question: Question) -> list[Finding]:
-    """The finding that a curator has replaced something of the question: what it was, why, and who
-    did it and when, as far as that is known; or that a correction was not applied."""
+    """Return the finding that a curator has replaced a part of the question: the former text, the
+    reason, and the curator and date, if known; or that a correction was not applied."""
     if (unconfirmed := question.source.get("unconfirmed")) is not None:
         return [Finding("unconfirmed", {"judgement": "correction", **unconfirmed})]
     correction = question.source.get("correction")
@@ -109,14 +110,14 @@ def find_correction(question: Question) -> list[Finding]:
 
 
 def find_in_rollouts(pass_rate: PassRate | None, *, answer_risk: float | None) -> list[Finding]:
-    """The finding in the pass rate of a question: models always solve it, or never.
+    """Return the finding in the pass rate of a question: models always solve it, or never.
 
     >>> rate = {"total": 8, "database": 1, "suite": 0, "models": {}}
     >>> find_in_rollouts(rate, answer_risk=0.7)[0].evidence
     {'total': 8, 'database': 1, 'suite': 0, 'answer_risk': 0.7}
 
-    A question that no rollout solves is hard, or its gold SQL is wrong: so the evidence has the
-    answer risk. One without rollouts has no finding.
+    A question that no rollout solves is hard, or its gold SQL is wrong. So the evidence has the
+    answer risk. A question without rollouts has no finding.
     """
     if pass_rate is None:
         return []

@@ -1,4 +1,4 @@
-"""Questions of eval that train answers on their own database, which is in both splits."""
+"""Find questions of eval that repeat a question of train, on a database that is in both splits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 Fields = tuple[str, ...]
 FindNearest = Callable[[list[str], list[str]], Iterator["Nearest | None"]]
 
-# What a question of train has in common with one of eval, the strongest first: the kind of a
-# finding, and the field of a fingerprint.
+# Ways in which a question of eval repeats one of train, the strongest first: the kind of the
+# finding, and the field of a fingerprint that is equal.
 _SHARED = {"question": "text", "sql": "canonical_sql", "constants": "query"}
-# What two questions need in common for nearly one text to say that they ask the same.
+# Two questions with similar texts must have one of these in common, or they are not compared.
 _SHARED_BY_NEAR = ("template", "answer")
 WORDING = "wording"
 
@@ -25,12 +25,12 @@ WORDING = "wording"
 def find_seen_in_train(
     of_database: list[Fingerprint], find_nearest: FindNearest
 ) -> Iterator[tuple[str, Finding]]:
-    """Each question of eval that repeats one of train of the same database, with how, with the
-    first such question, and with how many there are.
+    """Yield each question of eval that repeats a question of train of the same database. The
+    finding names the way, the first such question, and how many there are.
 
-    find_nearest: gives what is nearest to each of some texts among others. Only questions of one
-        template or one answer are compared: those for the shortest and for the longest of something
-        are nearly the same words as well.
+    find_nearest: returns the most similar of the other texts for each text. Only questions with the
+        same template or the same answer are compared: a question for the shortest and one for the
+        longest have similar words, too.
     """
     held_out = [record for record in of_database if record.split == EVAL]
     train = [record for record in of_database if record.split != EVAL]
@@ -52,8 +52,8 @@ def find_seen_in_train(
 def _find_near(
     held_out: list[Fingerprint], train: list[Fingerprint], find_nearest: FindNearest
 ) -> Iterator[tuple[str, Finding]]:
-    """Each question whose text is nearly that of one of train, with the nearest. What both fields
-    share is in the groups of each, and counted once."""
+    """Yield each question with a text similar to one of train, and the most similar one. Questions
+    that share both fields are in two groups, and are counted once."""
     template, answer = ((field,) for field in _SHARED_BY_NEAR)
     both = template + answer
     found: dict[tuple[Fields, str], tuple[Nearest, str]] = {}
@@ -80,7 +80,7 @@ def _find_near(
 def _group(
     records: list[Fingerprint], fields_of: list[Fields]
 ) -> dict[tuple[tuple[str, str], ...], list[Fingerprint]]:
-    """The records that share the values of some fields, of which none is empty."""
+    """Group the records by the values of some fields, none of which is empty."""
     groups = defaultdict(list)
     for record in records:
         for fields in fields_of:

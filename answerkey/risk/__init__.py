@@ -1,1 +1,1 @@
-"""Risk: how likely it is that gold SQL is wrong, by its flags and by what people or models said."""
+"""Risk: the probability that gold SQL is wrong, from its flags and from verdicts."""

@@ -1,4 +1,4 @@
-"""How far two readers of the same questions agree, beyond what chance would give, and where not."""
+"""Measure how far two readers of the same questions agree beyond chance, and list disagreements."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from answerkey.risk.verdicts import (
 
 
 class Agreement(NamedTuple):
-    """questions: how many both have read; same: on how many they give one verdict.
+    """questions: how many both have read; same: how many have equal verdicts.
 
-    kappa, kappa_of_wrong: Cohen's kappa over all verdicts, and over wrong or not; None where both
-        readers say one thing of every question, so that chance alone agrees as well.
+    kappa, kappa_of_wrong: Cohen's kappa over all verdicts, and over wrong or not. None if both
+        readers give every question the same verdict, so that chance alone would agree as well.
     """
 
     questions: int
@@ -36,7 +36,7 @@ class Agreement(NamedTuple):
 
 
 def find_agreement(pairs: Sequence[tuple[str, str]]) -> Agreement:
-    """The agreement of two readers; pairs: the two verdicts on each question.
+    """Return the agreement of two readers; pairs: the two verdicts on each question.
 
     >>> find_agreement([("right", "right"), ("wrong", "ambiguous"), ("wrong", "wrong")])
     Agreement(questions=3, same=2, kappa=0.5, kappa_of_wrong=0.4)
@@ -50,8 +50,8 @@ def find_agreement(pairs: Sequence[tuple[str, str]]) -> Agreement:
 
 
 def find_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
-    """Cohen's kappa (1960): 1 where two readers always agree, 0 where they agree as often as two
-    would who know nothing and say each verdict as often as these; to four digits.
+    """Return Cohen's kappa (1960), to four digits: 1 if two readers always agree, 0 if they agree
+    as often as two readers who guess with the same shares of verdicts.
 
     >>> find_kappa([("a", "a"), ("b", "b"), ("a", "b"), ("b", "b")])
     0.5
@@ -59,7 +59,7 @@ def find_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     True
     """
     firsts, seconds = (Counter(pair[side] for pair in pairs) for side in (0, 1))
-    # Whole numbers: agreement and that of chance, times the square of the number of pairs.
+    # Whole numbers: the agreement and the agreement by chance, times the number of pairs squared.
     agreed = len(pairs) * sum(left == right for left, right in pairs)
     by_chance = sum(count * seconds[verdict] for verdict, count in firsts.items())
     most = len(pairs) ** 2
@@ -80,11 +80,11 @@ def describe_agreement(agreement: Agreement) -> str:
     return f"{questions} read twice, {agreement.same:,} alike: kappa {words}"
 
 
-# --- two files of verdicts
+# Two files of verdicts
 
 
 class Said(TypedDict):
-    """What a reader says of a question; sql, answers: as a verdict has them."""
+    """The verdict of a reader on a question; sql, answers: as a verdict has them."""
 
     file: str
     verdict: str
@@ -95,9 +95,9 @@ class Said(TypedDict):
 
 
 class Disagreement(TypedDict):
-    """A question of which two readers say different things.
+    """A question on which two readers differ.
 
-    question_id, question_text, gold_sql: None where no run here has the question; then the text is
+    question_id, question_text, gold_sql: None if no run here has the question; then the text is
         that of the verdicts, if they quote it.
     """
 
@@ -111,8 +111,8 @@ class Disagreement(TypedDict):
 class VerdictComparison(NamedTuple):
     """Two files of verdicts, side by side.
 
-    alone: how many questions each file has that the other has not.
-    counts: of how many questions the first file says the one, and the second the other.
+    alone: for each file, how many questions only that file has.
+    counts: how many questions have each pair of verdicts.
     """
 
     files: list[str]
@@ -122,10 +122,10 @@ class VerdictComparison(NamedTuple):
     differ: list[Disagreement]
 
     def list_ids(self) -> list[str]:
-        """The ids of the questions on which the readers differ.
+        """Return the ids of the questions on which the readers differ.
 
         Raises:
-            InputError: if no run here has one of them.
+            InputError: no run here has one of them.
         """
         ids = [each["question_id"] for each in self.differ]
         if missing := ids.count(None):
@@ -134,7 +134,7 @@ class VerdictComparison(NamedTuple):
         return [name for name in ids if name is not None]
 
     def describe(self) -> dict[str, Any]:
-        """The comparison as JSON has it."""
+        """Return the comparison as JSON."""
         counts = [
             {"verdicts": list(verdicts), "questions": count}
             for verdicts, count in self.counts.items()
@@ -151,12 +151,13 @@ class VerdictComparison(NamedTuple):
 def compare_verdicts(
     left: Path, right: Path, questions: Iterable[Question] = ()
 ) -> VerdictComparison:
-    """Compare the verdicts of two files; of several about one query, those that hold.
+    """Compare the verdicts of two files. If a file has several about one query, the valid one
+    counts.
 
-    questions: those of a run, which name the questions, those that a correction has replaced, too.
+    questions: those of a run. They name the questions, also those that a correction has replaced.
 
     Raises:
-        InputError: if a file has no verdict, or a line that cannot be meant.
+        InputError: a file has no verdict, or an invalid line.
     """
     sides = [choose_verdicts(_read_some(path)) for path in (left, right)]
     both = [key for key in sides[0] if key in sides[1]]
@@ -188,8 +189,8 @@ def _read_some(path: Path) -> list[Verdict]:
 
 
 def _name_questions(questions: Iterable[Question]) -> Iterator[tuple[Key, Disagreement]]:
-    """Each question by the keys that a verdict about it may have: of what its text and SQL were
-    before a correction, and of what they are."""
+    """Yield each question by the keys that a verdict about it may have: of its text and SQL before
+    a correction, and of its present ones."""
     for question in questions:
         keys, keys_before = list_keys(question)
         now = question.question_text, question.gold_sql
@@ -232,7 +233,7 @@ def _describe(
 
 
 def describe_comparison(comparison: VerdictComparison) -> str:
-    """Two files of verdicts, as lines of text: agreement, counts, and what they differ about."""
+    """Return a comparison as lines of text: agreement, counts, and disagreements."""
     left, right = comparison.files
     alone = " and ".join(
         f"{count:,} in {file}"

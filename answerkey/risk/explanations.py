@@ -1,4 +1,4 @@
-"""Doubts in words: what is doubted, what the repaired query answers beside gold, and how likely
+"""Explain doubts in words: the doubt itself, the repair's answer beside gold's, and the risk that
 gold is wrong."""
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SENTENCES = {
 
 
 def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The code of the flag that names a repair; the rule itself, if it is a reading that no flag
-    names; one for each of two rules that were tried together. SENTENCES has their sentences.
+    """Return the code of the flag that names a repair, or the rule itself if it is a reading that
+    no flag names. If two rules were tested together, return one for each. SENTENCES explains them.
 
     >>> flags = [{"code": "group_by_non_key", "evidence": {"repair": "grouped_by_key"}}]
     >>> find_doubts("grouped_by_key", flags), find_doubts("grouped_by_key+any_case", flags)
@@ -42,10 +42,10 @@ def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
-    """What a repair says against gold, in sentences.
+    """Return the doubts behind a repair, in sentences.
 
     Raises:
-        InputError: if no rule is called so.
+        InputError: no rule has this name.
     """
     codes = find_doubts(rule, flags)
     if unknown := [code for code in codes if code not in SENTENCES]:
@@ -54,10 +54,10 @@ def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
 
 
 def tell_difference(repair: Repair) -> str:
-    """Whether a repair answers otherwise, in a sentence, and how.
+    """Return a sentence that says whether, and how, a repair's answer differs from gold's.
 
     Raises:
-        InputError: if nothing says in what they differ.
+        InputError: the record does not say how they differ.
     """
     if repair["answers"] == "same":
         return "Both give the same answer here: gold SQL is in doubt, and not the answer."
@@ -93,8 +93,8 @@ def describe_difference(difference: Difference) -> str:
 
 
 def tell_times(difference: Difference, side: int) -> list[str]:
-    """How often each row that is shown of a side stands in both answers; none if each stands in one
-    of them, once.
+    """Return how often each shown row of a side occurs in both answers; [] if each row occurs in
+    only one answer, and once.
 
     >>> tell_times({"differs": "repeats", "counts": [3, 1], "lacking": [1, 0],
     ...     "times": [[[3, 1]], []]}, 0)
@@ -105,15 +105,15 @@ def tell_times(difference: Difference, side: int) -> list[str]:
 
 
 def count_shown(difference: Difference, side: int) -> int:
-    """Of how many rows of a side the first are shown."""
+    """Return how many rows of a side are complete; the first of them are shown."""
     if difference["differs"] == "order":
         return difference["counts"][side] - difference["from_row"] + 1
     return difference["lacking"][side]
 
 
 def spell_risk(risk: float) -> str:
-    """Return a risk in two digits, never more than it is: what is shown as 0.50 is 0.5 or more, as
-    the run counts it.
+    """Return a risk in two digits, rounded down: 0.50 is shown only for 0.5 or more, as the run
+    decides.
 
     >>> spell_risk(0.4962), spell_risk(0.5), spell_risk(0.29), spell_risk(1.0)
     ('0.49', '0.50', '0.29', '1.00')
@@ -123,7 +123,7 @@ def spell_risk(risk: float) -> str:
 
 
 def describe_repaired(record: RepairedQuestion) -> str:
-    """A question and its likeliest repair, as lines of text."""
+    """Return a question and its likeliest repair, as lines of text."""
     repair, *others = record["repairs"]
     lines = [
         f"{record['question_id']}: answer_risk {spell_risk(record['answer_risk'])},"
@@ -146,7 +146,7 @@ def _show_question(record: Mapping[str, Any]) -> Iterator[str]:
 def _show_repair(
     repair: Repair, flags: Sequence[Mapping[str, Any]], *, like: Repair | None = None
 ) -> Iterator[str]:
-    """like: a repair with the same answer, whose rows are told already."""
+    """like: a repair with the same answer, whose rows were already shown."""
     codes = dict.fromkeys([*find_doubts(repair["rule"], flags), repair["rule"]])
     yield _show("repair", repair["sql"])
     yield _show("reason", f"{tell_doubts(repair['rule'], flags)} ({', '.join(codes)})")
@@ -159,7 +159,7 @@ def _show_repair(
 
 
 def _show_difference(repair: Repair) -> Iterator[str]:
-    """The rows of each side as JSON, which tells text from numbers, a line a row."""
+    """Yield the rows of each side as JSON, one per line; JSON distinguishes text from numbers."""
     difference = repair["difference"]
     for side, rows in enumerate((repair["gold_rows"], repair["repair_rows"])):
         owner = ("gold", "repair")[side]
@@ -177,9 +177,9 @@ def _show(name: str, text: str) -> str:
 
 
 def explain_question(question: Question, why: Sequence[str | None] | None) -> str:
-    """What is known of the gold of a question, as lines of text: its risks, flags and repairs.
+    """Return the risks, flags and repairs of a question, as lines of text.
 
-    why: stage, reason and detail of what leaves it out, if something does.
+    why: stage, reason and detail of its exclusion, if it is excluded.
     """
     lines = [f"{question.question_id}: {'usable' if why is None else f'left out: {why[1]}'}"]
     lines += [*_show_question(question._asdict()), *_show_answer(question)]
@@ -211,7 +211,7 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
 
 
 def _show_answer(question: Question) -> Iterator[str]:
-    """The first rows of gold's answer as JSON, which tells text from numbers."""
+    """Yield the first rows of gold's answer as JSON, which distinguishes text from numbers."""
     if question.answer_type is None:
         return
     rows = answer_rows(question.gold_answer)
@@ -226,19 +226,19 @@ def _show_answer(question: Question) -> Iterator[str]:
 
 
 def _code_answer(repair: Repair) -> str:
-    """What repairs have in common whose answers differ from gold's alike, as far as it is shown."""
+    """Return a text that is equal for repairs whose answers differ from gold's in the same way."""
     names = ("answers", "difference", "gold_rows", "repair_rows")
     return json.dumps([repair.get(name) for name in names])
 
 
 def _tell_decision(decision: Mapping[str, Any]) -> str:
-    """The reason of a verdict or a correction, and who gave it when."""
+    """Return the reason of a verdict or a correction, with its author and date."""
     who = " ".join(filter(None, (decision.get("source"), decision.get("date"))))
     return " ".join(filter(None, (decision["reason"], who and f"({who})")))
 
 
 def _show_dialect(evidence: Mapping[str, Any]) -> Iterator[str]:
-    """What gold SQL was, and how it goes in its own engine and in SQLite."""
+    """Yield the original gold SQL, and its results in its own engine and in SQLite."""
     yield _show(evidence["dialect"], evidence["source_sql"])
     yield _show("differs", evidence.get("error") or evidence["detail"])
     for side in ("there", "here"):
@@ -251,10 +251,10 @@ def _list_codes(question: Question) -> list[str]:
 
 
 def find_questions(questions: Iterable[Question], ids: Sequence[str]) -> list[Question]:
-    """The questions of these ids, in the order of the ids.
+    """Return the questions of these ids, in the order of the ids.
 
     Raises:
-        InputError: with the ids that no question has.
+        InputError: names the ids that no question has.
     """
     wanted = set(ids)
     found = {

@@ -1,4 +1,4 @@
-"""The records of data/interim/repairs.jsonl: questions with repairs, the riskiest answers first.
+"""Write data/interim/repairs.jsonl: questions with repairs, the riskiest answers first. The command
 `answerkey repairs` lists them in the words of `answerkey.risk.explanations`."""
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from answerkey.dataset import Question
 if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair
 
-_OF_EVIDENCE = ("kind", "repair", "answers")  # what tells which doubt a repair belongs to
+_OF_EVIDENCE = ("kind", "repair", "answers")  # they identify the doubt of a repair
 
 
 class BriefFlag(TypedDict):
-    """A flag with those parts of its evidence that name its case and its repair."""
+    """A flag with the parts of its evidence that name its case and its repair."""
 
     code: str
     evidence: Mapping[str, Any]
@@ -26,7 +26,7 @@ class BriefFlag(TypedDict):
 class RepairedQuestion(TypedDict):
     """A question that has repairs, the likeliest first, with its risks and its flags in brief.
 
-    evidence: of the corpus; only if there is some.
+    evidence: that of the corpus, if it has some.
     """
 
     question_id: str
@@ -43,7 +43,7 @@ class RepairedQuestion(TypedDict):
 
 
 def record_repairs(question: Question) -> RepairedQuestion | None:
-    """The record of a question; None if it has no repair."""
+    """Return the record of a question; None if it has no repair."""
     if not question.repairs or question.answer_risk is None or question.sql_risk is None:
         return None
     record: RepairedQuestion = {
@@ -72,15 +72,16 @@ def _shorten(flag: Mapping[str, Any]) -> BriefFlag:
 def sort_by_risk(
     records: Iterable[RepairedQuestion], risk: Literal["answer_risk", "sql_risk"] = "answer_risk"
 ) -> list[RepairedQuestion]:
-    """The records by a risk, the highest first; those of one risk by their ids."""
+    """Return the records sorted by a risk, the highest first, and then by id."""
     return sorted(records, key=lambda record: (-record[risk], record["question_id"]))
 
 
 def read_repairs(path: Path, *, by_sql: bool, limit: int | None) -> list[RepairedQuestion]:
-    """The questions of repairs.jsonl, the highest answer_risk first, or the highest sql_risk.
+    """Return the questions of repairs.jsonl, the highest answer_risk first, or the highest
+    sql_risk.
 
     Raises:
-        FileNotFoundError: if no run has made the file.
+        FileNotFoundError: no run has made the file.
     """
     records: list[Any] = [*read_jsonl(path)]
     return sort_by_risk(records, "sql_risk" if by_sql else "answer_risk")[:limit]

@@ -1,26 +1,28 @@
-"""Two risks: that the stored answer is not what a question asks, and that gold SQL is not.
+"""Two risks: the stored answer is not what a question asks for, or gold SQL is not.
 
     risk = 1 - (1 - base) * (1 - strongest sign of its query) * (1 - agreement of models)
 
-`answer_risk` decides what is left out, since rewards and evaluation use answers alone. `sql_risk`
-stands beside the SQL, for whoever trains on its text: a query may say something else than its
-question, and here give the right answer all the same.
+`answer_risk` decides which questions are left out, since rewards and evaluation use answers alone.
+`sql_risk` is stored beside the SQL, for those who train on its text: a query may have another
+meaning than its question and still give the right answer on this database.
 
-- base: the share of wrong gold among judged questions of this corpus and this hardness that have no
-  sign. The longer a query, the more of it can be wrong: of Spider's easy ones without a sign 3 %,
-  and 15 % of the extra hard.
-- sign: a flag, with the kind of its evidence and what its repair answers; or a reading that answers
-  otherwise. Its strength is the share of right questions that it takes away:
-  1 - (1 - precision) / (1 - base). Signs of one query say the same thing again, so only the
-  strongest counts; and so its precision is that of the questions of which it is the strongest: a
-  weak sign beside a strong one would have the other's. One whose repair has gold's rows takes
-  nothing from the answer.
-- agreement of models comes from another side, so it counts beside a sign.
+- base: the share of wrong gold among judged questions of this corpus and hardness that have no
+  sign.
+  A longer query has more parts that can be wrong: 3 % of Spider's easy queries without a sign are
+  wrong, and 15 % of the extra hard ones.
+- sign: a flag, with the kind of its evidence and what its repair answers; or a reading that gives
+  another answer. Its strength is the share of right questions that it removes:
+  1 - (1 - precision) / (1 - base). Signs of one query often repeat the same fact, so only the
+  strongest one counts. So its precision is measured on the questions whose strongest sign it is:
+  otherwise a weak sign that often occurs with a strong one would get the strong one's precision. A
+  sign whose repair has gold's rows does not change the answer risk.
+- agreement of models is independent evidence, so it counts beside a sign.
 
-Each precision is an m-estimate (Cestnik: Estimating probabilities, 1990), drawn to what is known of
-the other questions of wider cases: what a repair answers to its flag, the kind to that, the flag to
-the base, a corpus to all corpora. Counted are questions of databases and corpora that the rule of
-the sign was not made with: what it says of those with which it was made, it says of nothing else.
+Each precision is an m-estimate (Cestnik: Estimating probabilities, 1990). It is smoothed toward the
+precision of the other questions of the next broader case: from the repair's answer to the kind,
+from the kind to the flag, from the flag to the base, from a corpus to all corpora. Only questions
+of databases and corpora that were not used to make a sign's rule are counted: on the others, a rule
+fits by construction.
 """
 
 from __future__ import annotations
@@ -55,32 +57,59 @@ if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair
 
 AGREEMENT = "models_agree_otherwise"
-READING = "reading"  # the code of a sign that is no flag: another reading, which answers otherwise
-# The signs of wrong gold: doubts, flags about the set as a whole, and what models make of it.
-SIGNS = frozenset(
-    {doubt.name for doubt in DOUBTS if doubt.is_sign}
-    | {"conflicting_gold", AGREEMENT, "not_reproducible"}
+READING = "reading"  # the code of a sign that is no flag: a reading that gives another answer
+# Flags that are no signs of wrong gold: verdicts, relations to other questions, results of models,
+# and properties of the suite (how much an answer proves, or that a text has two readings, is no
+# fault of the query). At the end are doubts that were seen too rarely on databases that were not
+# used to make their rule.
+NO_SIGNS = frozenset(
+    {
+        "answer_risk",
+        "judged_wrong",
+        "judged_right",
+        "judged_wrong_sql",
+        "judged_ambiguous",
+        "corrected",
+        "unconfirmed",
+        "duplicate_question",
+        "near_duplicate_question",
+        "paraphrase_of",
+        "question_in_both_splits",
+        "template_in_both_splits",
+        "schema_in_both_splits",
+        "overlap",
+        "seen_in_train",
+        "always_solved",
+        "never_solved",
+        "latent_ambiguity",
+        "weak_answer",
+        "dialect_differs",
+        "date_text_order",
+        "latent_text_order",
+        "text_arithmetic",
+    }
 )
-# Judged questions that count for the wider case: of a kind, a repair or a flag. With two, a sign
-# that was right in three of three has a risk below 0.65, and in four of four a higher one;
+# How many judged questions the broader case counts as, for a kind, a repair or a flag. With 2, a
+# sign that was right in three of three cases has a risk below 0.65, and in four of four a higher
+# one.
 _OF_CASE = 2
-_OF_CORPUS = 30  # of a sign in one corpus;
-_OF_HARDNESS = 100  # of a hardness in one corpus
-_MOST_OF_BASE = 0.95  # of a base that is lifted by hardness
+_OF_CORPUS = 30  # the same for a sign in one corpus
+_OF_HARDNESS = 100  # the same for a hardness in one corpus
+_MOST_OF_BASE = 0.95  # the highest base after it is raised by hardness
 _DIGITS = 4
 _EXPECTED = "expected what benchmarks/gold_flags.py writes"
 
 
 class Sign(NamedTuple):
-    """What may tell wrong gold: a flag, or READING; the kind of its evidence, or the reading's
-    rule; and what its repair answers, SAME or OTHER than gold. None: it has none."""
+    """Possible evidence of wrong gold: a flag, or READING; the kind of its evidence, or the rule of
+    the reading; and whether its repair's answer is SAME as gold's or OTHER (None: no repair)."""
 
     code: str
     kind: str | None = None
     answers: str | None = None
 
     def list_cases(self) -> list[Sign]:
-        """The sign and what it is a case of, the widest first.
+        """Return the broader cases of the sign, the broadest first, and the sign itself.
 
         >>> [case.kind for case in Sign("join_fan_out", "added").list_cases()]
         [None, 'added']
@@ -90,7 +119,7 @@ class Sign(NamedTuple):
 
 
 class Count(NamedTuple):
-    """So many judged questions, and of these with wrong gold."""
+    """The number of judged questions, and how many of them have wrong gold."""
 
     questions: int = 0
     wrong: int = 0
@@ -102,7 +131,8 @@ class Count(NamedTuple):
         return Count(self.questions - part.questions, self.wrong - part.wrong)
 
     def draw(self, prior: float, weight: float) -> float:
-        """Return the share that is wrong, drawn to the prior by so many questions.
+        """Return the share of wrong gold, smoothed as if `weight` more questions had the share
+        `prior`.
 
         >>> Count(8, 8).draw(0.5, 2)
         0.9
@@ -115,8 +145,8 @@ NONE = Count()
 
 @dataclass(slots=True)
 class Counts:
-    """The judged questions of a corpus: all; those without a sign, by hardness; and those with one,
-    by their strongest sign and what it is a case of."""
+    """The judged questions of a corpus: all of them; those without a sign, by hardness; and those
+    with one, by their strongest sign and its broader cases."""
 
     judged: Count = NONE
     unsigned: dict[str, Count] = field(default_factory=dict)
@@ -131,7 +161,8 @@ class Counts:
 
     @property
     def base(self) -> float:
-        """The share that is wrong of the questions without a sign; of all, if each has one."""
+        """Return the share of wrong gold among questions without a sign; among all if each has
+        one."""
         unsigned = reduce(Count.plus, self.unsigned.values(), NONE)
         return unsigned.draw(self.judged.wrong / self.judged.questions, _OF_CASE)
 
@@ -139,8 +170,8 @@ class Counts:
 def list_signs(
     flags: Iterable[Mapping[str, Any]], repairs: Iterable[Mapping[str, Any]]
 ) -> list[Sign]:
-    """The signs among the flags of a question, and among the readings that answer otherwise and
-    that no flag names, each once, in their order.
+    """Return the signs of a question, each once, in their order: flags, and readings that give
+    another answer and that no flag names.
 
     >>> flags = [{"code": "cross_join", "evidence": {}}, {"code": "paraphrase_of", "evidence": {}}]
     >>> for sign in list_signs(flags, [{"rule": "any_case", "answers": "other"}]):
@@ -164,7 +195,7 @@ def list_signs(
 
 
 class Strength(NamedTuple):
-    """A sign, its precision in the corpus, and the share of right questions that it takes away."""
+    """A sign, its precision in the corpus, and the share of right questions that it removes."""
 
     sign: Sign
     precision: float
@@ -172,14 +203,14 @@ class Strength(NamedTuple):
 
 
 class Risk(NamedTuple):
-    """A risk, from 0 to 1; the base that it started from; its signs, the strongest first."""
+    """A risk, from 0 to 1; its base; and its signs, the strongest first."""
 
     risk: float
     base: float
     signs: list[Strength]
 
     def describe(self) -> dict[str, Any]:
-        """Return the evidence: the risk, its base rate, and the signs that made it."""
+        """Return the evidence: the risk, its base rate, and the signs that raised it."""
         signs = [
             {
                 **{name: part for name, part in each.sign._asdict().items() if part is not None},
@@ -191,7 +222,7 @@ class Risk(NamedTuple):
 
 
 class RiskTable:
-    """How often gold with each sign is wrong, counted by corpus.
+    """How often gold with each sign is wrong, by corpus.
 
     >>> unsigned = {"easy": Count(800, 8), "extra": Count(100, 12)}
     >>> spider = Counts(Count(1000, 100), unsigned, {Sign("cross_join"): Count(100, 80)})
@@ -209,7 +240,7 @@ class RiskTable:
             self.pooled.merge(counts)
 
     def estimate(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
-        """The risk. A corpus that nobody judged has the base and the signs of all corpora
+        """Return the risk. A corpus without verdicts uses the base and signs of all corpora
         together."""
         base = self._find_base(self._find_own(corpus), hardness)
         known = [each for each in self.weigh(corpus, signs) if each.strength > 0]
@@ -219,7 +250,7 @@ class RiskTable:
         return Risk(round(1 - left, _DIGITS), base, known)
 
     def weigh(self, corpus: str, signs: Iterable[Sign]) -> list[Strength]:
-        """The signs of which something is known, the strongest first."""
+        """Return the strengths of the signs that raise the risk, the strongest first."""
         own = self._find_own(corpus)
         known = [self._weigh(own, sign) for sign in signs if Sign(sign.code) in self.pooled.signs]
         return sorted(known, key=lambda each: (-each.strength, *map(str, each.sign)))
@@ -251,12 +282,12 @@ class Risks(NamedTuple):
     sql: RiskTable
 
     def estimate_answer(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
-        """The answer_risk: a sign whose repair has gold's rows says nothing of the answer."""
+        """Return the answer_risk. A sign whose repair has gold's rows does not count for it."""
         signs = [sign for sign in signs if sign.answers != SAME]
         return self.answers.estimate(corpus, hardness, signs)
 
     def estimate_sql(self, corpus: str, hardness: str | None, signs: Iterable[Sign]) -> Risk:
-        """The sql_risk."""
+        """Return the sql_risk."""
         return self.sql.estimate(corpus, hardness, signs)
 
 
@@ -264,8 +295,8 @@ def read_risks(path: Path) -> Risks:
     """Return the tables of a file.
 
     Raises:
-        FileNotFoundError: if there is none.
-        InputError: if it has no such tables.
+        FileNotFoundError: there is no such file.
+        InputError: it has no such tables.
     """
     if not path.is_file():
         raise FileNotFoundError(
@@ -277,7 +308,7 @@ def read_risks(path: Path) -> Risks:
             {name: _read_counts(entry[target]) for name, entry in corpora.items()}
             for target in Risks._fields
         ]
-        # Some questions are wrong, and some right, or else nothing can be told from the others.
+        # Without both wrong and right questions, no sign can be measured.
         is_table = all(
             table
             and sum(counts.judged.wrong for counts in table.values()) > 0
@@ -304,18 +335,18 @@ def _read_count(entry: dict[str, Any]) -> Count:
     return Count(entry["questions"], entry["wrong"])
 
 
-# A hard query of a corpus with much wrong gold has a high risk whatever it says. It is flagged only
-# if its own signs take away half of what is right.
+# A hard query of a corpus with much wrong gold has a high risk even without signs. It is flagged
+# only if its own signs remove half of the right questions.
 _MIN_STRENGTH = 0.5
-_NAMED = 3  # void verdicts that the log names
+_NAMED = 3  # outdated verdicts in the log
 
 
 class Assessment:
-    """Assesses one question after another, and knows then which verdicts were about none.
+    """Assesses one question after another. At the end it knows which verdicts matched no question.
 
-    executions: what the queries of verdicts give on their databases, by `name_pair`. A verdict that
-        does not come out there as it says does not hold: the risk is that of a question without.
-    min_answer_risk: the risk from which on a question with a strong sign has the flag
+    executions: the results of the queries of verdicts on their databases, by `name_pair`. A verdict
+        that they contradict does not count: the question has the risk of one without a verdict.
+    min_answer_risk: a question with a strong sign and at least this risk gets the flag
         `answer_risk`.
     """
 
@@ -338,8 +369,8 @@ class Assessment:
         self._flagged = 0
 
     def assess(self, question: Question) -> Question:
-        """Return the question with its risk, and with the flag that follows from it. One without an
-        answer has no flags, and so no risk."""
+        """Return the question with its risk and the flags that follow from it. A question without
+        an answer has no flags, and so no risk."""
         verdict = self._find_verdict(question)
         if question.answer_type is None:
             return question
@@ -364,15 +395,16 @@ class Assessment:
         )
 
     def _find_verdict(self, question: Question) -> Verdict | None:
-        """The verdict about a question. One about what a correction replaced holds no more, and is
-        not void: it may be why there is a correction."""
+        """Return the verdict about a question. A verdict on a text that a correction replaced no
+        longer counts, but is not reported as outdated: it may be the reason for the correction."""
         keys, keys_before = list_keys(question)
         self._databases.update(database for database, _ in keys)
         self._asked.update(self._by_key.keys() & {*keys, *keys_before})
         return next(filter(None, map(self._by_key.get, keys)), None)
 
     def _explain_contradiction(self, question: Question, verdict: Verdict) -> str | None:
-        """Why a verdict does not hold on the database at hand. One that was not executed does."""
+        """Return how the database at hand contradicts a verdict; None if it does not, or if the
+        verdict was not executed."""
         if verdict.verdict == RIGHT:
             has_void_answer = is_void(answer_rows(question.gold_answer))
             return verdict.explain_contradiction(
@@ -390,7 +422,7 @@ class Assessment:
         return [Finding("answer_risk", of_answer.describe())]
 
     def describe(self) -> list[str]:
-        """Return the lines of the log, when all questions are known."""
+        """Return the lines of the log, after all questions are assessed."""
         flagged = spell_count(self._flagged, "question")
         lines = [f"{flagged} with an answer risk of {self._min_answer_risk:g} or more"]
         here = [each for each in self._verdicts if each.database_name in self._databases]
@@ -413,8 +445,8 @@ class Assessment:
 
 
 def _rank_repairs(question: Question, of_sql: Risk) -> list[Repair] | None:
-    """The repairs of a question, those of the strongest sign first, and before all others those
-    that answer otherwise."""
+    """Return the repairs of a question: first those with another answer than gold, and among these
+    first those of the strongest sign."""
     strengths: defaultdict[str | None, float] = defaultdict(float)
     rules = {
         (flag["code"], flag["evidence"].get("kind")): flag["evidence"].get("repair")

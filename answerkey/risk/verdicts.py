@@ -1,24 +1,25 @@
-"""Verdicts: what a person, or a model that somebody asked, says of the gold SQL of a question.
+"""Verdicts of people and models on the gold SQL of questions.
 
-`data/verdicts/*.jsonl` holds one a line, about the question of exactly this text and gold SQL:
+`data/verdicts/*.jsonl` has one per line. It is about the question with exactly this text and SQL:
 
     {"corpus": "spider", "database_name": "ships", "question_text": "How many ships?",
      "gold_sql": "SELECT count(*) FROM ship", "verdict": "right",
      "reason": "Every ship has one row.", "source": "person:kim", "date": "2026-03-01"}
 
-A file that must not copy a corpus has `sha256`, by `hash_question`, in place of text and SQL; and
-`file` and `index`, where the question stands in the edition that was read. It may stand elsewhere
-in another one: the hash alone names it.
+A file that must not copy a corpus has `sha256`, by `hash_question`, in place of text and SQL. It
+also has `file` and `index`, the position of the question in the edition that was read. In another
+edition
+the position may differ: only the hash identifies the question.
 
-A file with the name of a list of corrections goes with it: it holds where a corpus takes the list.
+A file with the name of a list of corrections belongs to it: it counts if a corpus uses the list.
 
-A verdict was made on one edition of a database, and a database of its name may hold other rows. So
-what it says of answers is executed again on the database at hand (`Execution`). Where that does not
-come out as the verdict says, the verdict does not hold.
+A verdict was made on one edition of a database; another edition may have other rows. So what it
+says of answers is executed again on the database at hand (`Execution`). If the results contradict
+it, the verdict does not count.
 
-Where gold SQL or text changes, the verdict is void: it was about another query. Of several verdicts
-about one query, that of a person goes before that of a model (`source` begins with `model:`), then
-the later date, then the later line of the later file.
+If gold SQL or text changes, the verdict no longer counts, since it was about another query. Of
+several verdicts on one query, a person's overrides a model's (`source` begins with `model:`), and
+otherwise the one with the later date counts, then the later line of the later file.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ from answerkey.base.shipped import find_file
 if TYPE_CHECKING:
     from answerkey.dataset import Question
 
-MODEL = "model:"  # how the source of a model's verdict begins
+MODEL = "model:"  # the prefix of a model's `source`
 VERDICT_WORDS = RIGHT, WRONG, AMBIGUOUS = "right", "wrong", "ambiguous"
-SAME, OTHER = "same", "other"  # what another query answers, beside gold
+SAME, OTHER = "same", "other"  # another query's answer, compared with gold's
 KINDS = (
     "repeated_things",
     "label_for_key",
@@ -76,7 +77,7 @@ KINDS = (
 _QUOTED, _HASHED = ("question_text", "gold_sql"), ("file", "index", "sha256")
 _OF_FAULT = ("sql", "answers", "kind")
 _EVIDENCE = ("reason", "source", "date", *_OF_FAULT, "readings")
-QUERIES = "queries"  # in the folder of what load_questions executes: its shards
+QUERIES = "queries"  # the folder of shards with executions that load_questions makes
 
 Key = tuple[str, str]  # database_name, sha256 of text and gold SQL
 
@@ -89,7 +90,7 @@ Readings = Annotated[list[str], listing("a list of verdicts", Word, least=1)]
 
 
 class Execution(TypedDict):
-    """What the query of a verdict or a correction gives on the database at hand, beside gold.
+    """The result of a verdict's or correction's query on the database at hand, beside gold.
 
     answers: SAME or OTHER; None: the query fails.
     is_void: whether its answer has no row, or only NULL and 0.
@@ -105,15 +106,14 @@ class Execution(TypedDict):
 class Verdict:
     """A verdict about the question of this text and gold SQL, or of their sha256.
 
-    file, index: where the question stands in the edition that was read, for people.
-    sql: what is asked, if gold is wrong; if the question is ambiguous, the reading that gold does
-        not take.
-    answers: whether `sql` answered as gold did, when it was judged.
-    void: whether the answer of what is asked (`sql`, or gold if that is right) had no row, or only
-        NULL and 0. A verdict by a hash says so, or that answer says more; one that quotes its
-        question need not say.
+    file, index: the position of the question in the edition that was read, for people.
+    sql: the query that the question asks for, if gold is wrong; if the question is ambiguous, the
+        reading other than gold.
+    answers: whether `sql` gave gold's answer when it was judged.
+    void: whether the right answer (of `sql`, or of gold if that is right) had no row, or only NULL
+        and 0. A verdict that identifies its question by a hash must say so; one that quotes it may.
     kind: the kind of fault.
-    readings: the verdict of each reading, if the question was read several times.
+    readings: the verdict of each pass, if a model read the question several times.
     where: its file and line.
     """
 
@@ -151,22 +151,22 @@ class Verdict:
 
     @property
     def risks(self) -> tuple[float, float]:
-        """The answer_risk and the sql_risk of the question. Of two readings, either is meant."""
+        """Return answer_risk and sql_risk of the question. An ambiguous one has 0.5."""
         risk = _RISKS[self.verdict]
         return 0.0 if self.answers == SAME else risk, risk
 
     @property
     def needs_execution(self) -> bool:
-        """Whether it says something of the answer of `sql`."""
+        """Return whether it says something about the answer of `sql`."""
         return self.sql is not None and (self.answers is not None or self.said_void is not None)
 
     @property
     def said_void(self) -> bool | None:
-        """What it says of a void answer; None if nothing."""
+        """Return whether it says that the right answer is void; None if it does not say."""
         return self.void if self.sha256 is None else bool(self.void)
 
     def explain_contradiction(self, execution: Execution) -> str | None:
-        """Return why it does not hold on the database at hand; None if it does."""
+        """Return how an execution here contradicts the verdict; None if it does not."""
         return explain_contradiction(execution, answers=self.answers, is_void=self.said_void)
 
     @property
@@ -183,8 +183,8 @@ class Verdict:
 def explain_contradiction(
     execution: Execution, *, answers: str | None, is_void: bool | None
 ) -> str | None:
-    """Return in which way a query does not answer as somebody says; None if it does. What is None
-    was not said.
+    """Return how a query's answer contradicts a statement about it; None if it does not. A part
+    that is None was not stated.
 
     >>> execution = Execution(answers=OTHER, is_void=True, detail="")
     >>> explain_contradiction(execution, answers=OTHER, is_void=False)
@@ -216,12 +216,13 @@ def read_verdicts(
     used: Collection[str | None] = (),
     unused: Collection[str] = frozenset(),
 ) -> list[Verdict]:
-    """The verdicts of all files of a folder, by file and line, but of those with unused names.
+    """Return the verdicts of all files of a folder, by file and line, without files of unused
+    names.
 
-    used: names of lists of corrections; if the folder has no file of one, the package's counts.
+    used: names of lists of corrections. If the folder lacks a file for one, the package's is used.
 
     Raises:
-        InputError: with the file and the line that cannot be meant.
+        InputError: names the file and the invalid line.
     """
     paths = {name: find_file(folder / f"{name}.jsonl") for name in used if name is not None}
     paths |= {path.stem: path for path in list_files(folder, "*.jsonl")}
@@ -232,10 +233,10 @@ def read_verdicts(
 def list_unused(
     used: Collection[str | None], folder: Path = VERDICTS, corrections: Path = CORRECTIONS
 ) -> list[str]:
-    """The names of files of verdicts that belong to a list of corrections which is not used.
+    """Return the names of files of verdicts that belong to an unused list of corrections.
 
-    Verdicts and corrections of one name are one reading of a corpus, and `corrections: null` of the
-    corpus turns both off.
+    Verdicts and corrections of one name come from one review of a corpus: `corrections: null` turns
+    both off.
     """
     names = (path.stem for path in list_files(folder, "*.jsonl"))
     return [
@@ -246,7 +247,7 @@ def list_unused(
 
 
 def read_verdict_file(path: Path) -> list[Verdict]:
-    """The verdicts of a file, none where there is no such file; raises as `read_verdicts`."""
+    """Return the verdicts of a file; [] if it does not exist. Raises as `read_verdicts`."""
     return [_parse(*line) for line in read_lines(path)] if path.is_file() else []
 
 
@@ -256,25 +257,25 @@ def _parse(where: str, record: dict[str, Any]) -> Verdict:
 
 
 def name_pair(database_name: str, gold_sql: str, sql: str) -> str:
-    """The name of the execution of a query beside gold, as 64 hex digits."""
+    """Return the name of the execution of a query beside gold, 64 hex digits."""
     return hash_value([database_name, gold_sql, sql])
 
 
 def read_executions(folder: Path = JUDGED) -> dict[str, Execution]:
-    """What the queries of verdicts and corrections give on their databases, by `name_pair`."""
+    """Return the executions of the queries of verdicts and corrections, by `name_pair`."""
     paths = sorted((folder / QUERIES).rglob("*.jsonl"))
     records = (record for path in paths for record in read_jsonl(path))
     return {record.pop("question_id"): record for record in records}
 
 
 def choose_verdicts(verdicts: Iterable[Verdict]) -> dict[Key, Verdict]:
-    """The verdict that holds about each query."""
+    """Return the verdict that counts for each query."""
     ranked = sorted(verdicts, key=lambda each: (not each.source.startswith(MODEL), each.date))
     return {verdict.key: verdict for verdict in ranked}
 
 
 def find_texts_before(question: Question) -> tuple[str, str]:
-    """The text and the gold SQL of a question before a correction; those of today without one."""
+    """Return text and gold SQL of a question before a correction, or its own without one."""
     correction = question.source.get("correction")
     original = correction.get("original", {}) if correction is not None else {}
     return (
@@ -284,10 +285,10 @@ def find_texts_before(question: Question) -> tuple[str, str]:
 
 
 def list_keys(question: Question) -> tuple[list[Key], list[Key]]:
-    """The keys that a verdict about a question may have: about its text and SQL, and about what
-    these were before a correction.
+    """Return the keys that a verdict about a question may have: for its text and SQL, and for those
+    before a correction.
 
-    A verdict names the database as it is called here or, as corrections do, in its corpus.
+    A verdict may name the database as it is called here or, as corrections do, in its corpus.
     """
     here = question.database_name
     databases = dict.fromkeys((here, question.source.get("db_id", here)))

@@ -1,5 +1,5 @@
-"""The choice among all usable questions, what is told of it, and the records that it becomes: each
-question is selected, or has a reason why it is not."""
+"""Choose among all usable questions, report on the choice, and write its records: each question is
+selected, or has a reason why it is not."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ Why = tuple[str | None, str | None, str | None]  # stage, reason, detail; None: 
 
 
 def survey_questions(questions: Iterable[Question], policies: Mapping[str, Policy]) -> pd.DataFrame:
-    """A row for each question with what selection looks at; `stage`, `reason` and `detail` say why
-    it is not usable, and are None if it is."""
+    """Return a row per question with the fields that selection uses. `stage`, `reason` and `detail`
+    say why a question is not usable; they are None if it is."""
     rows = (
         (
             *(getattr(question, field) for field in _FIELDS),
@@ -108,11 +108,11 @@ def survey_questions(questions: Iterable[Question], policies: Mapping[str, Polic
 
 
 def choose(table: pd.DataFrame, settings: SelectQuestions) -> tuple[pd.DataFrame, SelectionSummary]:
-    """The largest choice among the usable questions of `survey_questions`: its table, in which
-    those without a reason are selected, and its summary.
+    """Return the largest choice among the usable questions of `survey_questions`, with its summary.
+    In its table the questions without a reason are selected.
 
     Raises:
-        InputError: if the targets ask for more than there is.
+        InputError: the targets ask for more than there is.
     """
     usable, targets = table[table["reason"].isna()], settings.targets
     ordered = order_candidates(usable, seed=settings.seed, by_corpus=bool(targets.corpora))
@@ -150,11 +150,11 @@ def _count_supply(usable: pd.DataFrame) -> Counter[Group]:
     return Counter(map(Group._make, groups))
 
 
-# What is told of a choice: how large it can be, and what it takes of what there is.
+# A report on a choice: how large it can be, and which part of the usable questions it takes.
 
 
 class Taken(TypedDict):
-    """How many questions could be selected, and how many are."""
+    """How many questions are usable, and how many of them are selected."""
 
     usable: int
     selected: int
@@ -166,9 +166,9 @@ Cells = dict[str, dict[str, Taken]]  # by split, then by difficulty or by corpus
 class SelectionSummary(TypedDict):
     """A selection in numbers.
 
-    size, usable: how many questions are selected, and how many could be.
-    lifts: the fewest targets that one has to lift together to select all of them.
-    corpora: there if targets name shares of corpora.
+    size, usable: how many questions are selected, and how many are usable.
+    lifts: the fewest targets that must be lifted together to select all usable questions.
+    corpora: present if targets name shares of corpora.
     """
 
     size: int
@@ -181,7 +181,7 @@ class SelectionSummary(TypedDict):
 def summarize(
     supply: Mapping[Group, int], taken: Mapping[Group, int], targets: Targets
 ) -> SelectionSummary:
-    """The selection in numbers, for metrics."""
+    """Return a selection in numbers, for metrics."""
 
     def tell(field: str, names: tuple[str, ...]) -> Cells:
         usable, selected = (count_by(groups, "split", field) for groups in (supply, taken))
@@ -205,7 +205,7 @@ def summarize(
 
 
 def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
-    """The fewest targets that one has to lift together for all usable questions."""
+    """Return the fewest targets that must be lifted together to select all usable questions."""
     usable = sum(supply.values())
     names = [name for name in _LIFTABLE if getattr(targets, name) is not None]
     return next(
@@ -217,7 +217,7 @@ def find_lifts(supply: Mapping[Group, int], targets: Targets) -> list[str]:
 
 
 def describe(summary: SelectionSummary) -> str:
-    """A summary in words: its size, what to lift, and a table of selected and usable questions.
+    """Return a summary in words: its size, targets to lift, and a table of selected questions.
 
     >>> supply = {Group("train", level): 7 for level in DIFFICULTIES}
     >>> targets = Targets(max_questions=5)
@@ -254,11 +254,11 @@ def explain_choice(
     max_sql_risk: float | None,
     corpora: Iterable[str],
 ) -> str:
-    """What `answerkey explain` prints: the run that it speaks of, the largest selection by a rule
-    and by its neighbours, what test suites must reach, and how doubtful gold SQL may be.
+    """Return the text of `answerkey explain`: the run, the largest selection by a rule and by
+    similar rules, the bar for test suites, and the bar for the risk of gold SQL.
 
     Raises:
-        InputError: if the questions are not those of the corpora that params.yaml names.
+        InputError: the questions are not those of the corpora in params.yaml.
     """
     table, targets = survey_questions(questions, read_policies(settings.policies)), settings.targets
     named, last_run = ", ".join(sorted(corpora)), ", ".join(sorted(set(table["corpus"])))
@@ -287,7 +287,7 @@ _OTHER_RISKS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 
 
 def explain_suites(scores: Sequence[float | None], min_mutation_score: float) -> str:
-    """What min_mutation_score costs in questions to train on, and what others would cost.
+    """Return the cost of min_mutation_score, in questions to train on, and of other values.
 
     >>> print(explain_suites([None, 0.6, 0.97, 1.0], 0.5))
     min_mutation_score 0.5: 1 of 4 usable questions to train on stays out of what rewards read
@@ -308,7 +308,7 @@ def explain_suites(scores: Sequence[float | None], min_mutation_score: float) ->
 
 
 def explain_sql_risks(risks: Sequence[float | None], max_sql_risk: float | None) -> str:
-    """What max_sql_risk costs in questions to train on, and what others would cost.
+    """Return the cost of max_sql_risk, in questions to train on, and of other values.
 
     >>> print(explain_sql_risks([0.1, 0.25, 0.6, 0.8], 0.5))
     max_sql_risk 0.5: 2 of 4 usable questions to train on stay out of files with gold SQL to learn
@@ -335,9 +335,9 @@ def _spell_bar(bar: float | None) -> str:
 def list_neighbours(
     rule: DifficultyRule, usable: pd.DataFrame, targets: Targets
 ) -> Iterator[DifficultyRule]:
-    """The rules one step away: if tables decide, each threshold one less or one more; and the other
-    methods: rank if there are shares to cut at, those of source and rollouts if they say something
-    of a question."""
+    """Yield similar rules: if tables decide, each threshold one lower or higher; and the other
+    methods: rank if there are shares to cut at, and those of source and rollouts if they say
+    something about a question."""
     if rule.method == TABLES:
         easy, medium = rule.easy_max_tables, rule.medium_max_tables
         steps = [(easy - 1, medium), (easy + 1, medium), (easy, medium - 1), (easy, medium + 1)]
@@ -354,11 +354,11 @@ def list_neighbours(
             yield replace(rule, method=method)
 
 
-# What the stage writes: the candidate dataset, and what is known of each question.
+# The files of the stage: the candidate dataset, and records about each question.
 
 
 def write_suites(path: Path, questions: Iterable[Record], shards: Path) -> None:
-    """Write the test suite of each question, in their order, which is that of the shards."""
+    """Write the test suite of each question, in the order of the shards, which is theirs, too."""
 
     def take() -> Iterator[Record]:
         for name, of_database in groupby(questions, key=itemgetter("database_name")):
@@ -377,8 +377,8 @@ def write_selection(
     hashes: Mapping[str, str],
     reward: Reward,
 ) -> None:
-    """Write the candidate dataset and its sidecars: each question with what was decided of it. An
-    evaluation may want the usable questions that are not selected, so they are kept beside it.
+    """Write the candidate dataset and its sidecars: each question with its decision. Usable
+    questions that are not selected are kept beside it, since an evaluation may want them.
 
     hashes: the sha256 of each database.
     """
@@ -441,7 +441,7 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
 def _make_exclusion(question: Question, policies: Mapping[str, Policy], why: Why) -> Record:
     stage, reason, detail = why
     more = ("split", "evidence", "source") if reason == Reason.NO_GOLD_SQL else ()
-    has_answer = reason != DIALECT_DIFFERS  # that of SQLite is none to SQL of another engine
+    has_answer = reason != DIALECT_DIFFERS  # SQLite's answer is no answer to another engine's SQL
     return {
         "question_id": question.question_id,
         "database_name": question.database_name,

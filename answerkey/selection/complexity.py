@@ -1,7 +1,7 @@
-"""Difficulty by a rule, or by complexity: one number of a query, and the cuts that make easy,
-medium and hard of it.
+"""Difficulty by a rule, or by complexity: a number per query, and the cuts that divide it into
+easy, medium and hard.
 
-The same SQL has the same number, so that no cut tells equal queries apart.
+Equal SQL has an equal number, so no cut separates equal queries.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ _WORDS = re.compile(r"\w+")
 _JOIN_OR_SET_OPERATION = re.compile(r"\b(?:JOIN|UNION|INTERSECT|EXCEPT)\b")
 _QUERY = re.compile(r"\bSELECT\b")
 _AGGREGATE = re.compile(r"\b(?:COUNT|SUM|AVG|MIN|MAX|TOTAL|GROUP_CONCAT)\(")
-_MAX_WORDS = 999  # that count: more would be worth a point
+_MAX_WORDS = 999  # more words would count as a point
 
 
 def measure_complexity(tables: int, hardness: str, canonical_sql: str) -> float:
-    """How complex a query is: the whole part is a number of points, the decimals are the words of
-    its canonical SQL in thousandths, so that of two with the same points the longer is harder.
-
-    One point for each table, each JOIN, each aggregate and each set operation; two for each query
-    within the query; none to three for the official hardness, from easy to extra.
+    """Return the complexity of a query. The whole part is a number of points. The decimals are the
+    number of words of its canonical SQL in thousandths, so of two queries with equal points the
+    longer one is harder. Each table, JOIN, aggregate and set operation is one point, and each
+    nested query two; the official hardness adds none to three, from easy to extra.
 
     >>> measure_complexity(1, "easy", 'SELECT COUNT(*) FROM "ship"')
     2.004
@@ -56,9 +55,9 @@ class Cuts(NamedTuple):
 
 
 def find_cuts(questions: Iterable[Any], shares: Mapping[str, float] | None) -> Cuts:
-    """The cuts that bring the shares of difficulties nearest to those that are asked for.
+    """Return the cuts whose shares of difficulties are nearest to the wanted shares.
 
-    questions: the usable ones, or rows with their fields.
+    questions: the usable questions, or rows with their fields.
     """
     if shares is None:
         raise InputError(
@@ -69,7 +68,7 @@ def find_cuts(questions: Iterable[Any], shares: Mapping[str, float] | None) -> C
 
 
 def cut(complexities: Mapping[float, int], shares: Mapping[str, float]) -> Cuts:
-    """The cuts, from how many questions there are of each complexity.
+    """Return the cuts, given the number of questions of each complexity.
 
     >>> counts = {1.004: 2, 2.005: 1, 2.006: 3, 3.009: 1, 5.012: 3}
     >>> cut(counts, {"easy": 0.3, "medium": 0.4, "hard": 0.3})
@@ -93,7 +92,7 @@ def read_complexity(question: Any) -> float:
 
 
 def classify(question: Any, rule: DifficultyRule, cuts: Cuts | None) -> str:
-    """The difficulty of a question, or of a row with its fields; cuts: those of the rule rank."""
+    """Return the difficulty of a question, or of a row with its fields. cuts: for the rule rank."""
     if cuts is not None:
         return cuts.classify(read_complexity(question))
     return rule.classify(

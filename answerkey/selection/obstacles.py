@@ -1,5 +1,5 @@
-"""Targets that a corpus cannot meet, whatever becomes of its questions: told before any question is
-executed, all at once, each with its key and a value that would do."""
+"""Detect targets that a corpus cannot meet, before any question is executed. All are reported at
+once, each with its key and a value that is possible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from answerkey.sections.select_questions import SMALL, Targets
 
 
 class Origin(NamedTuple):
-    """What is known of a source question before it is executed, and what targets ask for."""
+    """The facts about a source question before it is executed, as far as targets name them."""
 
     split: str
     corpus: str
@@ -26,8 +26,8 @@ Supply = Mapping[Origin, int]
 
 
 def explain_obstacles(supply: Supply, targets: Targets) -> str | None:
-    """The message that ends a run if so many source questions cannot meet the targets; None if they
-    may.
+    """Return the message that ends a run if the source questions cannot meet the targets; None if
+    they may.
 
     >>> supply = {Origin("train", "mine", "shop"): 25}
     >>> print(explain_obstacles(supply, Targets(eval_share=0.3, min_questions=100)))
@@ -63,7 +63,7 @@ def _list_obstacles(supply: Supply, targets: Targets) -> Iterator[str]:
     total = sum(supply.values())
     if total < (least := targets.min_questions or 0):
         yield f"min_questions: {least} are asked for: set it to {total} or less, or to null"
-    wanted = min(targets.min_questions or 1, total)  # once there are no more asked for than are
+    wanted = min(targets.min_questions or 1, total)  # as if min_questions were set to the total
     found = False
     named = [name for name in _EXPLAIN if getattr(targets, name) is not None]
     for name in named:
@@ -131,10 +131,11 @@ def _count_by_split(supply: Supply) -> Counter[str]:
 
 
 def _bound_size(supply: Supply, targets: Targets) -> int:
-    """A size that no selection exceeds, by max_per_database and the shares of eval and corpora."""
+    """Return a size that no selection exceeds, by max_per_database and the shares of eval and
+    corpora."""
 
     def let_through(part: int, rest: int, share: float) -> int:
-        """How many questions there can be if a share of them is of the part."""
+        """Return how many questions there can be if a share of them must be of the part."""
         low, high = (read_share(share) + sign * read_share(targets.tolerance) for sign in (-1, 1))
         bounds = [part + rest]
         bounds += [floor(part / low)] if low > 0 else []

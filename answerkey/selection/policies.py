@@ -1,4 +1,4 @@
-"""Policies: what follows from a flag (exclusion, a record, accepted ties, nothing)."""
+"""Policies: the effect of a flag (exclude, record, accept ties, nothing)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerkey.flags import DIALECT_DIFFERS, FLAGS, sort_flags
 from answerkey.sections.select_questions import TIE_FLAGS
 from answerkey.sqlite.answers import has_choice
 
-SETTLED = ("judged_right", "judged_wrong_sql")  # somebody judged that the answer is right
+SETTLED = ("judged_right", "judged_wrong_sql")  # a verdict says that the answer is right
 
 
 def read_policies(values: Mapping[str, Policy]) -> dict[str, Policy]:
@@ -25,9 +25,9 @@ def find_exclusion(
 ) -> tuple[str, str] | None:
     """Return the first flag of the catalogue that excludes, with its evidence as JSON.
 
-    A cut through a tie whose policy is accept_ties excludes where no accepted rows are known. Where
-    they are, row_order_dependent does not: all copies of the database gave accepted answers. A
-    doubt about gold excludes nothing if somebody judged that it, or what it answers, is right.
+    A cut through a tie with the policy accept_ties excludes only if no accepted rows are known. If
+    they are known, row_order_dependent does not exclude: all copies of the database gave accepted
+    answers. A doubt about gold does not exclude if gold or its answer was judged right.
     """
     are_accepted = has_accepted_rows and accepts_ties(flags, policies)
     is_settled = any(
@@ -47,7 +47,7 @@ def find_exclusion(
 
 
 def accepts_ties(flags: list[dict[str, Any]], policies: Mapping[str, Policy]) -> bool:
-    """Whether LIMIT cuts through a tie of the question, and policies accept that."""
+    """Return whether LIMIT cuts through a tie of the question, and policies accept that."""
     cuts = {flag["code"] for flag in flags}.intersection(TIE_FLAGS)
     return bool(cuts) and all(policies[cut] is Policy.ACCEPT_TIES for cut in cuts)
 
@@ -62,7 +62,7 @@ def keep_reported(
 def find_reason(
     question: Question, policies: Mapping[str, Policy]
 ) -> tuple[str, str | None, str | None] | None:
-    """Why a question is not usable: stage, reason and detail; None if it is usable."""
+    """Return why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
         return _tell_dialect(question, policies) or (
             question.stage,
@@ -78,8 +78,8 @@ def find_reason(
 def _tell_dialect(
     question: Question, policies: Mapping[str, Policy]
 ) -> tuple[str, str, str] | None:
-    """Why a query that SQLite refuses is left out, if it was written for another engine: the
-    evidence of that says more than SQLite's words."""
+    """Return why a query is left out that SQLite refuses and that was written for another engine.
+    That evidence explains more than SQLite's message."""
     if question.reason != Reason.SQL_ERROR or policies[DIALECT_DIFFERS] is not Policy.EXCLUDE:
         return None
     evidence = (flag["evidence"] for flag in question.flags if flag["code"] == DIALECT_DIFFERS)

@@ -1,9 +1,9 @@
-"""The largest selection that meets the targets, by integer programs that CP-SAT solves exactly: how
-many questions of each part, then which ones.
+"""Find the largest selection that meets the targets, by integer programs that CP-SAT solves
+exactly: first the number of questions of each part, then the questions.
 
-Questions that no target tells apart are one number of the program. The solver proves each step
-(https://developers.google.com/optimization/cp/cp_solver), with one worker, so that every machine
-finds the same numbers.
+Questions that no target distinguishes are one number of the program. The solver proves each step
+(https://developers.google.com/optimization/cp/cp_solver) with one worker, so every machine finds
+the same numbers.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from answerkey.sections.select_questions import DATASET, AskedShare, Targets
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar, LinearExpr
 
-# In this order, which decides between selections that are equally good.
+# The order of cells decides between selections that are equally good.
 CELLS = tuple(product(SPLITS, DIFFICULTIES))
 MOST_UNPROVED = 100
 PART = ["split", "difficulty", "corpus"]
-_PLACE_BYTES = 3  # of a hash: enough to tell questions apart, few enough to add up exactly
+_PLACE_BYTES = 3  # of a hash: enough to distinguish questions, few enough to add exactly
 
 
 class Group(NamedTuple):
-    """Questions that no target tells apart; a field that no target asks for is ""."""
+    """Questions that no target distinguishes. A field that no target names is ""."""
 
     split: str
     difficulty: str
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
 
 def count_by(groups: Mapping[Group, int], *fields: str) -> Counter[tuple[str, ...]]:
-    """How many questions there are by some fields.
+    """Count questions by some fields.
 
     >>> count_by({Group("train", "easy"): 7, Group("train", "hard"): 2}, "split")
     Counter({('train',): 9})
@@ -53,8 +53,8 @@ def count_by(groups: Mapping[Group, int], *fields: str) -> Counter[tuple[str, ..
 
 
 def find_largest(supply: Mapping[Group, int], targets: Targets) -> dict[Group, int]:
-    """The largest selection that meets the targets: how many questions of each split, difficulty
-    and, if corpora have shares, corpus. min_questions is not looked at.
+    """Return the largest selection that meets the targets: the number of questions of each split,
+    difficulty and, if corpora have shares, corpus. min_questions is ignored.
 
     >>> supply = {Group(split, level): 10 for split, level in CELLS}
     >>> shares = {"easy": 0.4, "medium": 0.4, "hard": 0.2}
@@ -62,10 +62,10 @@ def find_largest(supply: Mapping[Group, int], targets: Targets) -> dict[Group, i
     >>> list(taken.values())
     [10, 10, 5, 10, 10, 5]
 
-    Of several with that size, it is the one whose shares are nearest to the targets, counted in
-    questions: the shares that are asked for first, then those of difficulties in each split, then
-    those of corpora in each difficulty. Last, the first cells are as large as they can be. The
-    order of the supply changes nothing.
+    Of several selections of that size, it is the one whose shares are nearest to the targets,
+    counted in questions: first the shares of the targets, then those of difficulties in each split,
+    then those of corpora in each difficulty. Last, the first cells are as large as possible. The
+    order of the supply does not matter.
     """
     program = _Program(supply, targets)
     program.maximize(program.count())
@@ -88,23 +88,23 @@ def find_largest(supply: Mapping[Group, int], targets: Targets) -> dict[Group, i
 
 
 def find_size(supply: Mapping[Group, int], targets: Targets) -> int:
-    """The size of the largest selection, without what it holds."""
+    """Return the size of the largest selection, without its questions."""
     program = _Program(supply, targets)
     return program.maximize(program.count())
 
 
 def solve(model: CpModel) -> CpSolver:
-    """The solver with the best values of a model's variables, proved to be the best.
+    """Return the solver with the best values of a model's variables, proved to be the best.
 
     Raises:
-        ArithmeticError: if there are none, or none were proved in the solver's own units of time.
+        ArithmeticError: there are none, or no proof was found in the solver's own units of time.
     """
     from ortools.sat.python import cp_model
 
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
-    # Presolve replaces sums by what they add up. Of a million questions, half of which are asked
-    # for, the solver then finds no first selection in 20 s; without it, all in 0.1 s.
+    # Presolve replaces sums by their terms. If half of a million questions are wanted, the solver
+    # then finds no selection in 20 s; without presolve, it finds the best in 0.1 s.
     solver.parameters.cp_model_presolve = False
     solver.parameters.linearization_level = 2  # many databases under caps: three times as fast
     solver.parameters.max_deterministic_time = 600
@@ -115,7 +115,7 @@ def solve(model: CpModel) -> CpSolver:
 
 
 class _Program:
-    """A number of questions for each group that targets tell apart, within all targets."""
+    """The number of questions in each group, within all targets."""
 
     def __init__(self, supply: Mapping[Group, int], targets: Targets) -> None:
         from ortools.sat.python import cp_model
@@ -141,10 +141,10 @@ class _Program:
                 self._model.add(part * most.denominator <= self.count() * most.numerator)
 
     def _add_numbers(self, supply: Mapping[Group, int], targets: Targets) -> None:
-        """A number for each group of each kind of databases.
+        """Add a number for each group of each kind of databases.
 
-        Databases with the same counts are of one kind. Whatever their sum may be, it can be dealt
-        out evenly, so that each of them is within its cap and its counts.
+        Databases with the same counts are of one kind. Any sum for a kind can be distributed
+        evenly, so that each database stays within its cap and its counts.
         """
         cap = self._total if targets.max_per_database is None else targets.max_per_database
         databases: dict[str, Counter[Group]] = defaultdict(Counter)
@@ -166,9 +166,9 @@ class _Program:
             self._model.add(self._sum(numbers) <= min(times * cap, self._total))
 
     def count(self, **names: str) -> IntVar:
-        """How many questions are named so, as in count(split="train").
+        """Return the number of questions with these names, as in count(split="train").
 
-        It is a number of its own, so that the solver rounds what a share makes of it.
+        It is a variable of its own, so that the solver rounds the result of a share.
         """
         key = tuple(sorted(names.items()))
         if key not in self._counts:
@@ -186,19 +186,19 @@ class _Program:
         return self.count(**asked.part), self.count(**asked.whole), read_share(asked.share)
 
     def maximize(self, objective: LinearExpr) -> int:
-        """The largest value that a number can have. It keeps this value from then on."""
+        """Maximize a number, and keep this value from then on. Return it."""
         self._model.maximize(objective)
         value = solve(self._model).value(objective)
         self._model.add(objective == value)
         return value
 
     def approach(self, shares: Iterable[AskedShare]) -> None:
-        """Make what the shares are off, added up, the least that it can be."""
+        """Minimize the sum of the distances from these shares."""
         wishes = list(map(self._read, shares))
         scale = lcm(*(share.denominator for _, _, share in wishes))
         distances = []
         for part, whole, share in wishes:
-            # Times the denominator of this share alone: the solver is slow with large factors.
+            # Scaled by this share's denominator alone: the solver is slow with large factors.
             up, down = share.numerator, share.denominator
             off = self._model.new_int_var(0, down * (self._total + 1), "")
             self._model.add(off >= part * down - whole * up)
@@ -208,22 +208,22 @@ class _Program:
             self.maximize(-self._sum(distances))
 
 
-# The picked questions: which ones, once it is known how many of each part.
+# The questions that are picked, after the number of each part is known.
 #
 # A part is a split and a difficulty, and a corpus if corpora have shares. In each part the first
-# questions of every SQL template come first, then the second ones, and so on. In each such round
-# those come first whose test suite rejects most wrong queries. A keyed hash decides between equals,
-# so that one exclusion moves little.
+# question of every SQL template comes first, then the second ones, and so on. Within such a round,
+# questions whose test suite rejects most wrong queries come first. A keyed hash decides between
+# equals, so that one exclusion changes little.
 
 
 def hash_key(question_id: str, seed: int) -> bytes:
-    """A place in a shuffled order that depends on the question and the seed alone."""
+    """Return a key for shuffling that depends only on the question and the seed."""
     return digest_text(f"{seed} {question_id}")
 
 
 def count_unproved(suite_score: float | None) -> int:
-    """Of a hundred wrong queries near gold SQL, those that the test suite takes for right; all if
-    the question has no score.
+    """Return how many of a hundred wrong queries near gold SQL the test suite accepts; all if the
+    question has no score.
 
     >>> count_unproved(0.98), count_unproved(None)
     (2, 100)
@@ -232,9 +232,10 @@ def count_unproved(suite_score: float | None) -> int:
 
 
 def order_candidates(usable: pd.DataFrame, *, seed: int, by_corpus: bool) -> pd.DataFrame:
-    """The usable questions, those that prove most first; `corpus` is "" if no target asks for it.
+    """Return the usable questions, those with the best suites first. `corpus` is "" if no target
+    names it.
 
-    `unproved` and `place` are the columns that it sorts by.
+    They are sorted by the columns `unproved` and `place`.
     """
     hashes = [hash_key(question_id, seed) for question_id in usable["question_id"]]
     ordered = usable.assign(
@@ -247,7 +248,7 @@ def order_candidates(usable: pd.DataFrame, *, seed: int, by_corpus: bool) -> pd.
 
 
 def find_paraphrases(ordered: pd.DataFrame, most: int | None) -> pd.Index:
-    """The questions beyond the first `most` of their database and canonical SQL."""
+    """Return the questions beyond the first `most` of their database and canonical SQL."""
     if most is None:
         return ordered.index[:0]
     turns = ordered.groupby(["database_name", "canonical_sql"]).cumcount()
@@ -255,14 +256,14 @@ def find_paraphrases(ordered: pd.DataFrame, most: int | None) -> pd.Index:
 
 
 def rank_candidates(ordered: pd.DataFrame) -> pd.DataFrame:
-    """The candidates in rounds, of which `turn` is the number: the first question of every template
-    in its part, the second ones, and so on."""
+    """Return the candidates in rounds, numbered by `turn`: the first question of every template in
+    its part, the second ones, and so on."""
     turns = ordered.groupby([*PART, "template"]).cumcount()
     return ordered.assign(turn=turns).sort_values("turn", kind="stable")
 
 
 def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) -> pd.Index:
-    """The picked questions, of each part as many as are taken, by their index in the table."""
+    """Return the index of the picked questions: from each part the number that is taken."""
     ranked = rank_candidates(ordered)
     counts: dict[Hashable, int] = {
         (part.split, part.difficulty, part.corpus): count for part, count in taken.items()
@@ -279,8 +280,8 @@ def pick(ordered: pd.DataFrame, taken: Mapping[Group, int], targets: Targets) ->
 def _pick_within_caps(
     ranked: pd.DataFrame, counts: Mapping[Hashable, int], targets: Targets
 ) -> list[bool]:
-    """Whether each is picked: the choice with the lowest sum of rounds, of what is unproved, and of
-    hashes. Hardly any two choices have the same sum, so that it is not the solver that chooses."""
+    """Return whether each is picked: the choice with the lowest sum of rounds, of unproved queries,
+    and of hashes. Two choices hardly ever have the same sum, so the solver has no choice."""
     from ortools.sat.python import cp_model
 
     model = cp_model.CpModel()

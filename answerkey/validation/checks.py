@@ -1,5 +1,5 @@
-"""Checks of records, of the set that they are, and of the selection between the stages: each gives
-all errors, and what was expected. Nothing is executed, and nothing parsed.
+"""Check records, the dataset they form, and the selection between the stages. Each check returns
+all errors, with the expected value. Nothing is executed or parsed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ValidationError(Exception):
     """A dataset that failed; the message counts the errors and lists every one."""
 
     def __init__(self, errors: list[str]) -> None:
-        failed = f"Validation failed with {len(errors)} errors"  # the contract's, of one as well
+        failed = f"Validation failed with {len(errors)} errors"  # a fixed text, also for one error
         super().__init__("\n".join([failed, *errors]))
         self.errors = errors
 
@@ -46,7 +46,7 @@ def shorten(value: Any) -> str:
 
 
 def find_well_formed(questions: Iterable[Any]) -> tuple[list[Record], list[str]]:
-    """The records that are as the contract says, and the errors of the others."""
+    """Return the records that follow the contract, and the errors of the others."""
     good, errors = [], []
     for number, question in enumerate(questions):
         if mistakes := check_record(question):
@@ -61,7 +61,7 @@ def find_well_formed(questions: Iterable[Any]) -> tuple[list[Record], list[str]]
 
 
 def check_record(question: Any) -> list[str]:
-    """The errors of one record: its fields, their types and vocabularies, and its id."""
+    """Return the errors of one record: its fields, their types and vocabularies, and its id."""
     if not isinstance(question, dict):
         return [f"expected an object with {len(FIELDS)} fields, found {shorten(question)}"]
     if tuple(question) != FIELDS:
@@ -108,7 +108,7 @@ def _check_id(question: Record) -> list[str]:
     stem = f"{question['database_name']}_{question['split']}"
     start, _, number = question["question_id"].rpartition("_")
     is_good = start.endswith(stem) and len(number) >= 3 and number.isdecimal()
-    # A corpus that asks another one's databases puts a prefix before them.
+    # A corpus that uses another one's databases puts a prefix before their names.
     if is_good and _PREFIX.fullmatch(start.removesuffix(stem)):
         return []
     return [f"question_id: expected {stem}_ and three digits or more"]
@@ -121,10 +121,10 @@ def check_set(
     corpora: Mapping[str, str],
     crossing: Container[str] = (),
 ) -> list[str]:
-    """The errors of well-formed records together: ids that come again, databases in both splits,
-    and targets that are missed.
+    """Return the errors of well-formed records together: repeated ids, databases in both splits,
+    and missed targets.
 
-    corpora: those of the questions by id.
+    corpora: the corpus of each question id.
     crossing: the corpora whose databases may be in both splits.
     """
     counts = Counter(question["question_id"] for question in questions)
@@ -186,8 +186,8 @@ def _check_targets(
 
 
 def check_selection(settings: SelectQuestions, *, crossing: Container[str]) -> list[str]:
-    """The errors of the selection that lies here: every source question is in it or excluded, once,
-    and is what the stages before it made of it. `crossing` is as for `check_set`."""
+    """Return the errors of the selection in this project: every source question must be selected or
+    excluded, once, and agree with the earlier stages. `crossing` is as for `check_set`."""
     questions = list(read_jsonl(SELECTION / "questions.jsonl"))
     good, errors = find_well_formed(questions)
     known = list(read_classified())
@@ -218,8 +218,8 @@ def check_selection(settings: SelectQuestions, *, crossing: Container[str]) -> l
 def _list_miscounted(
     counts: Counter[str], expected: Mapping[str, object]
 ) -> Iterator[tuple[str, int, int]]:
-    """Each id that is not there once if it is expected, and else not at all: how often it is, and
-    how often it should be."""
+    """Yield each id that does not occur as often as expected (once, or never): how often it occurs,
+    and how often it should."""
     for question_id in sorted(counts.keys() | expected.keys()):
         if counts[question_id] != (wanted := int(question_id in expected)):
             yield question_id, counts[question_id], wanted
@@ -228,10 +228,10 @@ def _list_miscounted(
 def check_sidecars(
     questions: Iterable[Record], folder: Path, hashes: Mapping[str, str]
 ) -> list[str]:
-    """Sidecars that lack a question or have one too many, and databases, also those of test suites,
-    that are not the ones on which gold SQL was executed.
+    """Return errors of sidecars that lack a question or have one too many, and of databases, also
+    of test suites, on which gold SQL was not executed.
 
-    hashes: sha256 of each database by its name; one without is passed over.
+    hashes: the sha256 of each database by its name; others are not checked.
     """
     names = {question["question_id"]: question["database_name"] for question in questions}
     errors = []

@@ -1,5 +1,5 @@
-"""A dataset as a whole, wherever it is from, and the product that lies in data/questions: every
-gold query is executed again, on the databases and on those of test suites.
+"""Validate any dataset as a whole, and the product in data/questions. Every gold query is executed
+again, on the databases and on those of test suites.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ _FILES = {split: PRODUCT / f"questions_{split}.json" for split in SPLITS}
 
 
 class GoldFacts(NamedTuple):
-    """What gold SQL makes of a question.
+    """The results of gold SQL for a question.
 
-    answer: what it returns; None: a single NULL.
-    order_matters: how far the order of the rows of the answer belongs to it.
-    abs_tol: how far floats of right answers may be apart whatever their size.
+    answer: its answer; None: a single NULL.
+    order_matters: whether the order of the answer's rows counts, as an `Order`.
+    abs_tol: the absolute tolerance for floats of right answers.
     """
 
     answer: Any
@@ -77,7 +77,7 @@ def validate_dataset(
     crossing: Container[str] = (),
     limits: Limits | None = None,
 ) -> list[str]:
-    """Every error of a dataset, in words; none: it is good.
+    """Return every error of a dataset, in words; an empty list if it is good.
 
     >>> validate_dataset([{"question_id": "a_train_000"}], {})  # doctest: +ELLIPSIS
     ['a_train_000: fields: expected question_id, question_text, ..., found question_id']
@@ -86,21 +86,22 @@ def validate_dataset(
 
     Fields and their order, types, vocabularies, ids and splits are checked. Gold SQL is executed on
     `db_paths`: its answer must be gold_answer, as a sequence if its order is certain, and its
-    tables tables_involved. The number of tables makes the difficulty (1 or 2: easy, 3: medium), 40%
-    of the dataset are easy, 40% medium and 20% hard, within two points.
+    tables must be tables_involved. The number of tables decides the difficulty (1 or 2: easy, 3:
+    medium), and 40% of the dataset are easy, 40% medium and 20% hard, within two points.
 
-    A dataset that was made by other params needs their `targets` (None: no shares) and `rule`, and
-    the records of its sidecars by question_id: `audit` has the order of answers, the clock, the
-    corpora and what these say of difficulty, `pass_rates` the rollouts; and the corpora that let
-    databases be in both splits are `crossing`.
+    A dataset that was made with other params needs their `targets` (None: no shares) and `rule`,
+    and
+    the records of its sidecars by question_id: `audit` (the order of answers, the clock, and the
+    corpora with their difficulties) and `pass_rates` (the rollouts). `crossing` are the corpora
+    whose databases may be in both splits.
 
     Raises:
-        sqlite3.Error: if a file is no database, or a corrupt one.
+        sqlite3.Error: a file is no database, or a corrupt one.
     """
     audit, pass_rates = audit or {}, pass_rates or {}
 
     def classify(question: Record, facts: GoldFacts) -> str:
-        if rule.method == RANK:  # which follows from all questions, also those left out
+        if rule.method == RANK:  # it depends on all questions, also those left out
             difficulty: str = question["difficulty"]
             return difficulty
         record, rate = (known.get(question["question_id"]) for known in (audit, pass_rates))
@@ -139,20 +140,20 @@ def validate_dataset(
 
 
 def _find_clock(audit: Mapping[str, Record], questions: Iterable[Record]) -> str | None:
-    """What the clock says in queries of one database, which is the same for all."""
+    """Return the time of the clock for queries of one database, which is the same for all."""
     records = (audit.get(question["question_id"], {}) for question in questions)
     return next((record["now"] for record in records if record.get("now")), None)
 
 
 def _read_abs_tol(record: Record) -> float:
-    """The absolute tolerance of a question, of which the sidecar says nothing if it is 0."""
+    """Return the absolute tolerance of a question; the sidecar leaves it out if it is 0."""
     abs_tol: float = record.get("abs_tol", 0.0)
     return abs_tol
 
 
 def _check_facts(question: Record, facts: GoldFacts, difficulty: str) -> Iterator[str]:
     stored, answer = question["gold_answer"], facts.answer
-    # One row of one column matches the same value in a list, so shapes are compared as well.
+    # One value matches the same value in a list, so shapes are compared as well.
     is_same = (
         answer is not None
         and classify_answer_type(answer) == question["answer_type"]
@@ -179,11 +180,11 @@ def _check_facts(question: Record, facts: GoldFacts, difficulty: str) -> Iterato
 def derive_facts(
     path: str | os.PathLike[str], *, limits: Limits | None = None, now: str | None = None
 ) -> Iterator[Callable[[str], GoldFacts]]:
-    """A function that executes and parses gold SQL on a database, and gives its facts.
+    """Yield a function that executes and parses gold SQL on a database, and returns its facts.
 
     Raises:
         ValueError: by the function, if gold SQL does not run, or does not parse.
-        sqlite3.Error: if the file is no database, or a corrupt one.
+        sqlite3.Error: the file is no database, or a corrupt one.
     """
     with contextlib.closing(open_database(Path(path))) as connection:
         schema = read_schema(connection)
@@ -204,7 +205,7 @@ def derive_facts(
         yield look_up
 
 
-# The product that lies here.
+# The product of this project.
 
 
 def report_product(
@@ -215,8 +216,8 @@ def report_product(
     *,
     crossing: Container[str],
 ) -> int:
-    """Say what is wrong with the product that lies here, and return the exit status of the command:
-    0 if nothing is, 1 if something is, 3 if there is nothing here yet."""
+    """Log the errors of the product in this project, and return the exit status of the command: 0
+    if it has none, 1 if it has some, 3 if there is no product yet."""
     paths = [*_FILES.values(), *(PRODUCT / name for name in SIDECARS)]
     missing = [path for path in paths if not path.is_file()]
     if len(missing) == len(paths) or not any(DATABASES.glob("*/*.sqlite")):
@@ -280,8 +281,8 @@ def check_answers(
     db_paths: Mapping[str, Path],
     limits: Limits,
 ) -> Iterator[str]:
-    """The answers in sidecars that are not what their queries return: those of other right queries,
-    and all of them on the databases of suites. Databases that are missing are passed over."""
+    """Yield the answers in sidecars that differ from what their queries return: those of other
+    right queries, and all answers on the databases of suites. Missing databases are skipped."""
     known = {question["question_id"]: question for question in questions}
     claims: defaultdict[Path, list[tuple[str, str, Any, Order]]] = defaultdict(list)
 
