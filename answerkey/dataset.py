@@ -1,6 +1,6 @@
-"""The one type of a question, and the one reader of what stages and exports hold of it.
+"""The question type, and the readers of what stages and exports record of questions.
 
-It needs the standard library alone, but for Parquet files, which need pyarrow.
+It needs only the standard library, except for Parquet files, which need pyarrow.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ FIELDS = (
     "tables_involved",
     "split",
 )
-# Beside the questions.
+# Files beside the questions.
 SIDECARS = AUDIT, EXCLUDED, SUITES, PASS_RATES = (
     "audit.jsonl",
     "excluded.jsonl",
     "test_suites.jsonl",
     "pass_rates.jsonl",
 )
-# In data/interim/selection: the usable questions that targets leave out, for evaluations.
+# In data/interim/selection: usable questions that targets leave out, for evaluations.
 SELECTION = "interim/selection"
 NOT_SELECTED, SUITES_NOT_SELECTED = "not_selected.jsonl", "suites_not_selected.jsonl"
 
 
-# Of a table of the Hugging Face export, unpacked: as many as `answerkey.load` takes unasked.
+# The unpacked size of a table of the Hugging Face export that `answerkey.load` accepts by default.
 MAX_TABLE_BYTES = 500_000_000
 
 
-# The question, and how records of one question from several files are joined.
+# The question, and how the records of one question from several files are joined.
 
 
 JOINED = "joined.jsonl"
@@ -69,9 +69,10 @@ Record = dict[str, Any]
 
 
 class CorrectionNote(TypedDict):
-    """What a file of corrections did to a question, and the fields as they were.
+    """What a file of corrections did to a question, and the former fields.
 
-    source, date, readings: who decided, when, and the verdict of each reading, if the file says so.
+    source, date, readings: the author, the date, and the verdict of each pass, if the file has
+    them.
     """
 
     action: str
@@ -84,15 +85,15 @@ class CorrectionNote(TypedDict):
 
 
 class QuestionSource(TypedDict, total=False):
-    """Where a question comes from: a row of a file of a corpus, and what else its layout keeps.
+    """The origin of a question: a row of a file of a corpus, and other facts from the corpus.
 
     repo_id, revision: of a corpus of the Hugging Face hub.
-    db_id: the database as the corpus names it, if it has another name here.
-    difficulty, grading_method, accepted_answers, order_matters: what the corpus says itself.
-    dialect, source_sql: gold SQL as it was written, and for which engine, if it is translated.
+    db_id: the database's name in the corpus, if it has another name here.
+    difficulty, grading_method, accepted_answers, order_matters: the corpus's own values.
+    dialect, source_sql: the original gold SQL and its engine, if gold SQL was translated.
     dialect_differs: evidence that the translation does not give the rows of the original.
-    unconfirmed: a correction that is not applied, since its query does not answer here as it did
-        where the question was read: `sql`, what that gives `here`, `reason`, `source` and `date`.
+    unconfirmed: a correction that is not applied, since its query gives another answer here than
+        where the question was read: `sql`, its answer `here`, `reason`, `source` and `date`.
     """
 
     corpus: Required[str]
@@ -113,14 +114,15 @@ class QuestionSource(TypedDict, total=False):
 
 
 class MutationScore(TypedDict):
-    """The shares of neighbors of gold SQL that are told from it; exports have that of the suite."""
+    """The shares of gold's neighbors that are killed; exports have the share of the suite."""
 
     suite: float
     database: NotRequired[float]
 
 
 class Rate(TypedDict):
-    """How many rollouts there are, and how many are right on the database, and on the suite too."""
+    """How many rollouts there are, are right on the database, and are right on the suite as
+    well."""
 
     total: int
     database: int
@@ -128,9 +130,9 @@ class Rate(TypedDict):
 
 
 class PassRate(Rate):
-    """The rate of all models together, and that of each by name.
+    """The rate of all models together, and of each model by name.
 
-    agreement: the answer that most models agree on, if it is another one than gold's.
+    agreement: the answer that most models agree on, if it differs from gold's.
     """
 
     models: dict[str, Rate]
@@ -138,33 +140,33 @@ class PassRate(Rate):
 
 
 class Question(NamedTuple):
-    """All that is known of a question; None: not known yet, or not there.
+    """Everything that is known of a question. None: not known yet, or absent.
 
-    source: where it comes from, as load_questions recorded it.
-    now: what the clock says in queries on its database (`corpora.NAME.now`).
-    flags: [{code, evidence}], those of the question and those that it has through others.
+    source: its origin, as load_questions recorded it.
+    now: the time of the clock in queries on its database (`corpora.NAME.now`).
+    flags: [{code, evidence}], its own flags and those from relations to other questions.
     stage, reason, detail: which stage set it aside and why, whatever policies say.
     gold_answer, answer_type, steps, order_matters: None if it has no answer; steps are those of
         SQLite's virtual machine.
-    accepted_rows: the segments of every right answer if rows tie and they are known
+    accepted_rows: the segments of every right answer, if rows tie and the segments are known
         (answerkey.order.row_order).
-    abs_tol: how far floats of right answers may be apart whatever their size, where what gold adds
-        cancels (answerkey.order.additions).
-    other_answers: [{sql, answer}], queries that are right, too, and what they return; None if the
-        corpus has no others.
-    mutation_score: {database, suite}, the shares of neighbors of gold SQL that the database tells
-        from it, and that its test suite alone does (0 if it has none, or one on which the stored
-        answer passes by heart); None if no neighbor counts.
+    abs_tol: the absolute tolerance for floats of right answers, if the terms of a sum cancel
+        (answerkey.order.additions).
+    other_answers: [{sql, answer}], other right queries and their answers; None if the corpus has
+        none.
+    mutation_score: {database, suite}, the shares of gold's neighbors that the database and the test
+        suite kill (0 if it has no suite, or if its memorized answer passes on the suite); None if
+        no neighbor counts.
     pass_rate: {total, database, suite, models}: how many rollouts there are, how many are right on
-        the database, and on the test suite as well, and the same of each model.
+        the database, and on the test suite as well, and the same for each model.
     answer_risk, sql_risk: the probability that its gold answer, or its gold SQL, is not what it
-        asks (answerkey.risk.risks).
-    repairs: other queries, and what they answer, the likeliest first
-        (answerkey.doubts.repairs).
+        asks for (answerkey.risk.risks).
+    repairs: repairs and readings with their answers, the likeliest first
+        (answerkey.alternatives.repairs).
     tables_involved ... template: None if its SQL was not parsed.
-    max_steps, rule: the budget of a prediction, and the rule of comparison.
+    max_steps, rule: the step budget of a prediction, and the rule of comparison.
     test_suite: the databases of its test suite.
-    prompt: what a policy is asked, in the exports.
+    prompt: the prompt for a policy, in the exports.
     """
 
     question_id: str
@@ -214,7 +216,7 @@ class Question(NamedTuple):
 
     @property
     def solved_share(self) -> float | None:
-        """The share of its rollouts that are right on its test suite, from 0 to 1."""
+        """Return the share of its rollouts that are right on its test suite, from 0 to 1."""
         rate = self.pass_rate
         return None if rate is None else rate["suite"] / rate["total"]
 
@@ -224,12 +226,12 @@ class Question(NamedTuple):
 
     @property
     def product_record(self) -> Record:
-        """The nine fields of the product, in their order."""
+        """Return the nine fields of the product, in their order."""
         return {field: getattr(self, field) for field in FIELDS}
 
 
 def is_below(suite_score: float | None, min_mutation_score: float) -> bool:
-    """Whether a test suite proves too little for a reward to train by; no score is 0.
+    """Return whether a test suite is too weak for a reward in training; no score counts as 0.
 
     >>> is_below(None, 0.5), is_below(0.5, 0.5), is_below(None, 0.0)
     (True, False, False)
@@ -244,7 +246,7 @@ RISK_MEANINGS = {
 
 
 def is_above(sql_risk: float | None, max_sql_risk: float | None) -> bool:
-    """Whether gold SQL is too doubtful to train on its text; no bound takes all.
+    """Return whether gold SQL is too doubtful to train on its text; without a bound, it never is.
 
     >>> is_above(0.8, 0.7), is_above(0.7, 0.7), is_above(0.8, None), is_above(None, 0.7)
     (True, False, False, False)
@@ -255,17 +257,16 @@ def is_above(sql_risk: float | None, max_sql_risk: float | None) -> bool:
 def join_records(
     records: Iterable[Record], streams: Mapping[str, Iterable[Record]]
 ) -> Iterator[tuple[Record, dict[str, Record | None]]]:
-    """Each record with those of the same question_id from the streams; None if one has none.
+    """Yield each record with those of the same question_id from the streams; None if one has none.
 
     >>> shops, prices = [{"question_id": "a"}, {"question_id": "b"}], [{"question_id": "b"}]
     >>> [found["prices"] for _, found in join_records(shops, {"prices": prices})]
     [None, {'question_id': 'b'}]
 
-    All are in one order, so that one record of each is held at a time.
+    All are in the same order, so only one record of each is in memory.
 
     Raises:
-        InputError: with the name of a stream of which a record is in none of `records`, or in
-            another place.
+        InputError: names a stream with a record that is not in `records`, or not in their order.
     """
     iterators = {name: iter(stream) for name, stream in streams.items()}
     heads = {name: next(iterator, None) for name, iterator in iterators.items()}
@@ -283,7 +284,7 @@ def join_records(
             )
 
 
-# The stages before compare_questions: their shards, of which some lack questions.
+# The shards of the stages before compare_questions. Some of them lack questions.
 
 
 _PARSED_FIELDS = (
@@ -299,13 +300,13 @@ _PARSED_FIELDS = (
 def join_stages(
     interim: Path = INTERIM, *, wanted: Container[str] | None = None
 ) -> Iterator[tuple[Question, Record]]:
-    """Each source question in order with its answer, its parse and its own flags, and the record of
-    its test suite, {} if it has none.
+    """Yield each source question in order, with its answer, its parse and its own flags, and the
+    record of its test suite, {} if it has none.
 
-    wanted: the ids of questions; shards with none of them are passed over.
+    wanted: ids of questions; shards with none of them are skipped.
 
     Raises:
-        InputError: if a file misses a question or holds one too many.
+        InputError: a file lacks a question or has one too many.
     """
     sources = read_jsonl(interim / "splits.jsonl")
     for shard, asked in cut_in_shards(sources):
@@ -358,8 +359,8 @@ def _join(
 
 
 def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, str, str] | None:
-    """The stage that set a question aside first, whatever policies say, the reason and the detail;
-    None if none did."""
+    """Return the stage that set a question aside first, whatever policies say, with reason and
+    detail; None if no stage did."""
     if (exclusion := read_exclusion(source)) is not None:
         return "load_questions", *exclusion
     if not source["question_text"].strip():
@@ -367,7 +368,7 @@ def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, 
     for name in ("question_text", "evidence"):
         try:
             (source.get(name) or "").encode()
-        except UnicodeEncodeError as error:  # half of a surrogate pair: JSON spells it, UTF-8 not
+        except UnicodeEncodeError as error:  # a lone surrogate: JSON can escape it, UTF-8 cannot
             return "load_questions", Reason.UNDECODABLE_TEXT, f"{name}: {error.reason}"
     for stage, record in (("compute_gold_answers", outcome), ("parse_gold_sql", parsed)):
         if "reason" in record:
@@ -375,15 +376,15 @@ def find_failure(source: Record, outcome: Record, parsed: Record) -> tuple[str, 
     return None
 
 
-# The table that compare_questions writes, one record a question, for the stages after it. The
-# difficulty is in a file of its own, so that a changed threshold does not write the table again.
+# The table that compare_questions writes for later stages, one record per question. The difficulty
+# is in a separate file, so that a changed threshold does not rewrite the table.
 
 
 JOINED_FIELDS = Question._fields[: Question._fields.index("difficulty")]
 
 
 def make_joined_record(question: Question) -> Record:
-    """The line of a question in joined.jsonl; `now` and `abs_tol` are there if it has them."""
+    """Return the line of a question in joined.jsonl; it has `now` and `abs_tol` only if needed."""
     record = {field: getattr(question, field) for field in JOINED_FIELDS}
     for field in ("now", "abs_tol"):
         if record[field] is None:
@@ -392,16 +393,16 @@ def make_joined_record(question: Question) -> Record:
 
 
 def read_joined(interim: Path = INTERIM) -> Iterator[Question]:
-    """The questions in order, without their difficulty."""
+    """Yield the questions in order, without their difficulty."""
     for record in read_jsonl(interim / JOINED):
         yield Question(**record)
 
 
 def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
-    """The questions in order, each with its difficulty.
+    """Yield the questions in order, each with its difficulty.
 
     Raises:
-        InputError: if a question that was parsed has no difficulty, or another one has.
+        InputError: a parsed question has no difficulty, or another question has one.
     """
     streams = {DIFFICULTY: read_jsonl(interim / DIFFICULTY)}
     for record, found in join_records(read_jsonl(interim / JOINED), streams):
@@ -415,10 +416,10 @@ def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
 
 
 def read_product(folder: Path, split: str) -> Iterator[Question]:
-    """The questions of a split in order, with all that the sidecars know of them.
+    """Yield the questions of a split in order, with everything from the sidecars.
 
     Raises:
-        InputError: if a sidecar has no record of a question, or has it elsewhere.
+        InputError: a sidecar lacks the record of a question, or has it in another order.
     """
     name = f"questions_{split}.json"
     streams = {
@@ -445,14 +446,14 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
 
 
 def has_clock(folder: Path) -> bool:
-    """Whether any question of a product has a clock: then tables have a column `now`."""
+    """Return whether any question of a product has a clock: then tables have a column `now`."""
     return any("now" in audit for audit in read_jsonl(folder / AUDIT))
 
 
 class LeftOut(TypedDict):
-    """The two bars of export_trainers, and how many of the questions to train on they cost.
+    """The two bars of export_trainers, and how many questions to train on they leave out.
 
-    below: stay out of what rewards read; above: of the files whose completion is gold SQL.
+    below: left out of files for rewards; above: left out of files whose completion is gold SQL.
     """
 
     questions: int
@@ -465,7 +466,7 @@ class LeftOut(TypedDict):
 def count_left_out(
     folder: Path, *, min_mutation_score: float, max_sql_risk: float | None
 ) -> LeftOut:
-    """Count what the bars of export_trainers cost."""
+    """Count the questions that the bars of export_trainers leave out."""
     known = [(each.suite_score, each.sql_risk) for each in read_product(folder, TRAIN)]
     return {
         "questions": len(known),
@@ -477,7 +478,7 @@ def count_left_out(
 
 
 def read_not_selected(selection: Path) -> Iterator[Question]:
-    """The usable questions that the selection leaves out, in order."""
+    """Yield the usable questions that the selection leaves out, in order."""
     records, suites = (read_jsonl(selection / name) for name in (NOT_SELECTED, SUITES_NOT_SELECTED))
     for record, suite in zip(records, suites, strict=True):
         yield Question(
@@ -486,8 +487,8 @@ def read_not_selected(selection: Path) -> Iterator[Question]:
 
 
 def read_answer_only(excluded: Iterable[Record]) -> Iterator[Question]:
-    """The questions of excluded.jsonl that have no gold SQL and accepted answers, by which
-    predictions can be scored."""
+    """Yield the questions of excluded.jsonl that have accepted answers but no gold SQL: predictions
+    for them can be scored."""
     for record in excluded:
         source = record.get("source", {})
         if record["reason"] == Reason.NO_GOLD_SQL and source[ACCEPTED_ANSWERS]:
@@ -507,10 +508,10 @@ def read_answer_only(excluded: Iterable[Record]) -> Iterator[Question]:
 
 
 def read_questions(path: Path) -> Iterator[Record]:
-    """The records of a file of the product, one a line, without holding more than one.
+    """Yield the records of a file of the product, one per line, without keeping them in memory.
 
     Raises:
-        InputError: with path and line, if it is not an array with one question a line.
+        InputError: names path and line if it is not an array with one question per line.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -522,12 +523,11 @@ def read_questions(path: Path) -> Iterator[Record]:
                 raise InputError(f"{path}:{number}: expected one question: {error}") from error
 
 
-# What a reward must know, and the exports: columns that a table can hold, of which some are JSON
-# text.
+# The terms of a question for rewards and exports: columns that a table can hold, some as JSON text.
 
 
-_STEPS_OF_GOLD = 20  # times those of gold SQL is what a prediction may take
-# What a database of a suite must tell a reward.
+_STEPS_OF_GOLD = 20  # a prediction may take this many times the steps of gold SQL
+# The fields of a suite's database that a reward needs.
 _OF_DATABASE = (
     "path",
     "sha256",
@@ -540,7 +540,7 @@ _JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
 
 
 def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
-    """The question with its budget of steps, its rule, and the sha256 of its database."""
+    """Return the question with its step budget, its rule, and the sha256 of its database."""
     if question.steps is None:
         raise InputError(f"{question.question_id}: expected the steps of its gold SQL: {NEXT_STEP}")
     return question._replace(
@@ -551,16 +551,16 @@ def add_terms(question: Question, database_sha256: str, reward: Reward) -> Quest
 
 
 def _add_tolerance(rule: str, abs_tol: float | None) -> str:
-    """The rule of all questions with the tolerance of one, unless it has one of its own."""
+    """Add the tolerance of one question to the rule of all, unless the rule has its own."""
     has_own = "abs_tol" in rule or rule.startswith("spider2")
     return rule if abs_tol is None or has_own else f"{rule},abs_tol={abs_tol}"
 
 
 def list_reward_terms(question: Question) -> Record:
-    """What a reward must know of a question beside its gold answer, as columns hold it.
+    """Return the terms of a question for rewards, beside its gold answer, as columns.
 
-    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None. `now` is there if the
-    corpus of the question has a clock.
+    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None. `now` is present if
+    the corpus of the question has a clock.
     """
     suite = question.test_suite or ()
     kept = [
@@ -584,7 +584,7 @@ def _write_json(value: Any) -> str | None:
 
 
 def decode_columns(columns: Mapping[str, Any]) -> Record:
-    """Columns of an export with the values of those that are JSON text.
+    """Return columns of an export with the values of those that are JSON text.
 
     >>> decode_columns({"database_name": "fleet", "gold_answer": '"Sun"', "accepted_rows": None})
     {'database_name': 'fleet', 'gold_answer': 'Sun', 'accepted_rows': None}
@@ -596,7 +596,7 @@ def decode_columns(columns: Mapping[str, Any]) -> Record:
 
 
 def read_rows(path: Path) -> list[Record]:
-    """The rows of a Parquet file as they are."""
+    """Return the rows of a Parquet file unchanged."""
     import pyarrow.parquet
 
     rows: list[Record] = pyarrow.parquet.read_table(path).to_pylist()
@@ -604,12 +604,12 @@ def read_rows(path: Path) -> list[Record]:
 
 
 def read_export(path: Path) -> Iterator[Question]:
-    """The questions of a Parquet export of one split, as far as its columns tell."""
+    """Yield the questions of a Parquet export of one split, with the fields that it has."""
     return make_questions(read_rows(path), split=path.stem)
 
 
 def make_questions(rows: Iterable[Record], *, split: str) -> Iterator[Question]:
-    """The questions of the rows of an export, as far as its columns tell."""
+    """Yield the questions of the rows of an export, with the fields that they have."""
     for row in rows:
         known = decode_columns({name: row[name] for name in Question._fields if name in row})
         known["flags"] = [{"code": code} for code in row.get("flags", ())]

@@ -3,10 +3,10 @@
     answerkey evaluate predictions.jsonl --out reports/evaluation
     answerkey evaluate small.jsonl large.jsonl
 
-writes `summary.json`, `scores.jsonl` with a line a prediction, and `evaluation.html` (which needs
-the extra `evaluate`). Several files are compared: one table, a row a system. Run again after an
-interruption, it goes on where it was: what was scored is in `journal.jsonl`.
-`answerkey.evaluation.predictions` says which files of predictions are read.
+writes `summary.json`, `scores.jsonl` with a line per prediction, and `evaluation.html` (which needs
+the extra `evaluate`). Several files are compared in one table, with a row per system. If you run it
+again after an interruption, it continues: `journal.jsonl` has the predictions already scored.
+`answerkey.evaluation.predictions` describes the files of predictions.
 
     >>> summary = evaluate("predictions.jsonl", out="reports/evaluation")    # doctest: +SKIP
     >>> summary["accuracy"]["suite"]                                         # doctest: +SKIP
@@ -61,29 +61,29 @@ def evaluate(
     source_file: str | None = None,
     workers: int | None = None,
 ) -> Record:
-    """Return the numbers of an evaluation, which are also written to the folder `out` with the
-    scores, and as a page if jinja2 is installed.
+    """Return the numbers of an evaluation. They are also written to the folder `out`, with the
+    scores and, if jinja2 is installed, as a page.
 
-    Of one file these are `run`, `left_out`, `breakdowns` and what `summary.summarize`
-    gives. Of several they are `run`, `systems` (of each the same but breakdowns, the best first,
+    For one file these are `run`, `left_out`, `breakdowns` and the result of `summary.summarize`.
+    For several they are `run`, `systems` (the same for each, without breakdowns, the best first,
     with `name`, `rank` and `ranks`) and `pairs` (`summary.rank_systems`).
 
-    predictions: JSON Lines, or SQL in the order of a source file (`source_file`, by default the one
-        of the eval split).
-    dataset: a folder of the product, or anything that `answerkey.load` takes.
+    predictions: JSON Lines, or SQL in the order of a source file (`source_file`, by default that of
+        the eval split).
+    dataset: a folder of the product, or any source that `answerkey.load` reads.
     databases, test_suites: their folders; by default those of the dataset.
-    use_suites: False, if predictions are not tried on suites.
-    all_usable: whether all usable questions count, or the selected ones alone. None: all, if there
-        are predictions for questions that are not selected. Questions that have accepted answers
-        and no gold SQL count if there is a prediction for one of them.
-    rule: of comparison, by its name, in place of that of each question.
-    split: the questions that count; by default those of every split that has a prediction. A
+    use_suites: False to execute predictions only on the real databases.
+    all_usable: whether all usable questions count, or only selected ones. None: all, if there are
+        predictions for questions that are not selected. A question with accepted answers but no
+        gold SQL counts if it has a prediction.
+    rule: the name of a rule of comparison that replaces that of each question.
+    split: only its questions count; by default those of every split that has a prediction. A
         question without a prediction counts as wrong.
 
     Raises:
-        FileNotFoundError: if the dataset, a database or the predictions are missing.
-        InputError: on predictions that cannot be read.
-        ValueError: on a rule that there is not.
+        FileNotFoundError: the dataset, a database or the predictions are missing.
+        InputError: predictions cannot be read.
+        ValueError: there is no such rule.
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
     if all_usable is False:
@@ -158,7 +158,7 @@ def score_file(
     database and on the test suite, or 0.0 with the reason.
 
     Options and errors are those of `evaluate`. A prediction for a question that the dataset leaves
-    out has no score, unless the question is usable, or has accepted answers.
+    out has no score, unless the question is usable or has accepted answers.
     """
     known, folders = open_dataset(dataset, databases, test_suites, use_suites=use_suites)
     predicted, _ = read_predictions(Path(predictions), known, source_file=source_file)
@@ -193,11 +193,11 @@ def open_dataset(
     *,
     use_suites: bool = True,
 ) -> tuple[Dataset, Folders]:
-    """Return a dataset and where its databases and test suites are.
+    """Return a dataset and the folders of its databases and test suites.
 
     Raises:
-        FileNotFoundError: if there is no such source, or no folder of databases.
-        ModuleNotFoundError: if a package is missing that the source needs (`answerkey.load`).
+        FileNotFoundError: there is no such source, or no folder of databases.
+        ModuleNotFoundError: a package that the source needs is missing (`answerkey.load`).
     """
     folder = Path(source)
     if (folder / DATASET).is_dir():
@@ -270,12 +270,12 @@ def _write(out: Path, results: dict[str, list[QuestionResult]], summary: Record)
         (out / PAGE).write_bytes(page)
 
 
-# The page, in the look of the dataset's report.
+# The page, in the style of the dataset's report.
 
 
 def _render(results: dict[str, list[QuestionResult]], summary: Record) -> bytes:
-    """The page of one system, with wrong predictions and what parts them from gold, or of several,
-    with a picture and each pair."""
+    """Return the page of one system, with its wrong predictions and the rows that differ from
+    gold's; or of several systems, with a chart and each pair."""
     from answerkey.report.page import SCRIPTS_OF_WRONG, read_scripts, read_template, render_page
     from answerkey.report.predictions import make_wrong_filters, show_wrong
     from answerkey.report.systems import draw_systems
@@ -301,11 +301,11 @@ def _render(results: dict[str, list[QuestionResult]], summary: Record) -> bytes:
     )
 
 
-# What the command prints.
+# The output of the command.
 
 
 def describe(summary: Record) -> str:
-    """Return the summary in a few lines: what was measured, and a table."""
+    """Return the summary in a few lines: the run, and a table."""
     run = summary["run"]
     names = ("database", "suite") if run["suites"] else ("database",)
     heads = [cell for name in names for cell in (f"on the {name}", "95 %")]
@@ -371,7 +371,7 @@ def _list_notes(summary: Record) -> Iterator[str]:
 
 
 def list_partial(summary: Record) -> list[str]:
-    """Return a sentence for each file that has no prediction for some of the questions.
+    """Return a sentence for each file that lacks predictions for some questions.
 
     >>> run = {"predictions": ["small.jsonl"], "questions": 109}
     >>> list_partial({"run": run, "without_prediction": ["shop_eval_000"]})
@@ -389,8 +389,8 @@ def list_partial(summary: Record) -> list[str]:
 
 
 def list_below(summary: Record, least: float) -> list[str]:
-    """Return a sentence for each file whose accuracy is below a share, from 0 to 1: on the test
-    suites, if predictions were tried there.
+    """Return a sentence for each file whose accuracy is below a share, from 0 to 1. It is the
+    accuracy on the test suites, if predictions were executed there.
 
     >>> accuracy = {"count": 109, "suite": 0.6, "database": 0.7}
     >>> summary = {"run": {"predictions": ["small.jsonl"], "suites": True}, "accuracy": accuracy}
@@ -409,7 +409,7 @@ def list_below(summary: Record, least: float) -> list[str]:
 
 
 def _list_named(summary: Record) -> list[tuple[str, Record]]:
-    """Each system by its name, or a single one by its file."""
+    """Return each system by its name, or a single one by its file."""
     if "systems" in summary:
         return [(system["name"], system) for system in summary["systems"]]
     return [(Path(summary["run"]["predictions"][0]).name, summary)]

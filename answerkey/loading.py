@@ -1,11 +1,11 @@
-"""The questions of a dataset, and the folders in which a reward finds its databases.
+"""Load the questions of a dataset, and the folders in which a reward finds its databases.
 
     loaded = answerkey.load("your-name/your-dataset", split="train")
     loaded[0]["gold_sql"], loaded.to_pandas().difficulty.value_counts()
     pool = RewardPool(**loaded.folders)
 
-It reads the Hugging Face export, wherever that lies, and needs pyarrow alone; to fetch it from a
-hub it needs huggingface-hub, and from a DVC repository dvc.
+It reads the Hugging Face export, wherever it is, and needs only pyarrow. To download it from a hub
+it needs huggingface-hub, and from a DVC repository dvc.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 KINDS = ("databases", "test_suites")
 EXPORT = "data/exports/huggingface"
-_MIN_ROW_BYTES = 500  # SQLite's smallest file; fewer are a few bytes that a table repeats
-_OVERHEAD_BYTES = 1_000_000  # of pages, beside what they hold
+_MIN_ROW_BYTES = 500  # SQLite's smallest file; a shorter row repeats content of the table
+_OVERHEAD_BYTES = 1_000_000  # of a table's pages, beside their content
 _FACTS = ("path", "sha256", "size_bytes")
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 _GIT = re.compile(r"\w+://.+|[\w.-]+@[\w.-]+:.+")
@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 
 class RewardFolders(TypedDict):
-    """Folders of databases and of the databases of suites, as options of a reward."""
+    """The folders of databases and of suites, as options of a reward."""
 
     databases: Path
     test_suites: Path
@@ -93,10 +93,10 @@ class LoadedSplit(Sequence[Row]):
         return f"<{self.table.stem} of {self.table.parent}: {counts}>"
 
     def to_pandas(self) -> pd.DataFrame:
-        """The questions as a pandas.DataFrame, a row each.
+        """Return the questions as a pandas.DataFrame, one row each.
 
         Raises:
-            ModuleNotFoundError: without pandas.
+            ModuleNotFoundError: pandas is not installed.
         """
         with _naming_extra("pipeline"):
             import pandas as pd
@@ -104,10 +104,10 @@ class LoadedSplit(Sequence[Row]):
         return pd.DataFrame(self.questions)
 
     def to_datasets(self) -> datasets.Dataset:
-        """The questions as a datasets.Dataset, with the types of the export.
+        """Return the questions as a datasets.Dataset, with the types of the export.
 
         Raises:
-            ModuleNotFoundError: without datasets.
+            ModuleNotFoundError: datasets is not installed.
         """
         with _naming_extra("pipeline"):
             import datasets
@@ -117,7 +117,7 @@ class LoadedSplit(Sequence[Row]):
 
     @property
     def folders(self) -> RewardFolders:
-        """The folders, as options of the reward: `RewardPool(**loaded.folders)`."""
+        """Return the folders, as options of the reward: `RewardPool(**loaded.folders)`."""
         return {"databases": self.databases, "test_suites": self.test_suites}
 
 
@@ -131,7 +131,7 @@ def load(
     cache: str | os.PathLike[str] | None = None,
     max_bytes: int = MAX_TABLE_BYTES,
 ) -> LoadedSplit:
-    """The questions of a split, and folders with the databases that a reward executes them on.
+    """Return the questions of a split, and folders with the databases for a reward.
 
     >>> loaded = load("data/exports/huggingface", split="eval")           # doctest: +SKIP
     >>> loaded.questions[0]["question_id"], loaded.folders["databases"]   # doctest: +SKIP
@@ -140,15 +140,15 @@ def load(
     source: a checkout after `dvc pull`; the folder of its Hugging Face export; a repository of the
         hub, such as "org/name"; or the URL of a git repository with DVC, whose remote has the data.
     revision: a commit, branch or tag of the hub's or the git repository.
-    databases, test_suites: folders of your own, if the export is without these files.
-    cache: where fetched and unpacked files are kept. By default the environment variable
+    databases, test_suites: folders of your own, if the export lacks these files.
+    cache: the folder for downloaded and unpacked files. By default the environment variable
         ANSWERKEY_CACHE, or answerkey in the user's folder for caches.
-    max_bytes: of a table, unpacked, since some kilobytes may hold a gigabyte of zeros.
+    max_bytes: the largest unpacked size of a table: a few kilobytes may hold a gigabyte of zeros.
 
     Raises:
-        FileNotFoundError: if there is no such source, split or file, with what to do.
-        ValueError: on a file that is not the one of its checksum, or a table that is larger.
-        ModuleNotFoundError: without pyarrow, huggingface-hub or dvc, whichever it needs.
+        FileNotFoundError: there is no such source, split or file; the message says what to do.
+        ValueError: a file has another checksum, or a table is larger.
+        ModuleNotFoundError: pyarrow, huggingface-hub or dvc is needed and not installed.
     """
     with _naming_extra("load"):
         import pyarrow.parquet as pq
@@ -200,7 +200,7 @@ def _find_beside(checkout: Path, kind: str) -> Path:
     return find_exported_databases(checkout) if kind == KINDS[0] else checkout / "data" / kind
 
 
-# --- where a dataset lies: a folder, a repository of the Hugging Face hub, or a DVC repository
+# The source of a dataset: a folder, a repository of the Hugging Face hub, or a DVC repository
 
 
 def _refuse(path: str) -> Path:
@@ -214,7 +214,7 @@ def _refuse(path: str) -> Path:
 class _Export(NamedTuple):
     folder: Path
     checkout: Path | None = None
-    fetch: Callable[[str], Path] = _refuse  # gets a folder of files that neither has
+    fetch: Callable[[str], Path] = _refuse  # downloads a folder of files
 
 
 def _find_cache() -> Path:
@@ -261,12 +261,12 @@ def _fetch_from_hub(repo_id: str, revision: str | None) -> Path:
 
 
 def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
-    """The export of a commit, from the DVC remote; each commit is fetched once."""
+    """Return the export of a commit, from the DVC remote; each commit is downloaded once."""
     with _naming_extra("pipeline"):
         from dvc.api import DVCFileSystem
         from dvc.repo.open_repo import clean_repos
 
-    atexit.register(clean_repos)  # its clones, which DVC's own commands remove, too
+    atexit.register(clean_repos)  # DVC's own commands remove its clones in the same way
     files = DVCFileSystem(url, rev=revision or "HEAD")
     checkout: Path = cache / "dvc" / files.repo.get_rev()
 
@@ -283,18 +283,18 @@ def _fetch_from_dvc(url: str, revision: str | None, cache: Path) -> _Export:
     return _Export(fetch(EXPORT), fetch=fetch)
 
 
-# --- databases out of a Parquet file
+# Databases in a Parquet file
 
 
 def unpack_files(packed: Path, cache: Path, *, max_bytes: int = MAX_TABLE_BYTES) -> Path | None:
-    """The folder with the files of a table, NAME/FILE.sqlite, which is named by the table's own
-    checksum; None if the table has no content. A missing table has no file.
+    """Return the folder with the files of a table, NAME/FILE.sqlite; its name is the checksum of
+    the table. Return None if the table has no content. A table that is missing has no files.
 
-    A file that lies there is written again only if it is not the one of its checksum.
+    An existing file is written again only if its checksum is wrong.
 
     Raises:
-        ValueError: on content that is not that of its checksum or its size, on a path that leaves
-            the folder, or if all files together have more than max_bytes.
+        ValueError: content has another checksum or size than its row says, a path leaves the
+            folder, or all files together have more than max_bytes.
     """
     import pyarrow.parquet as pq
 
@@ -318,7 +318,7 @@ def unpack_files(packed: Path, cache: Path, *, max_bytes: int = MAX_TABLE_BYTES)
         if all(are_right):
             continue
         _check_size(packed, table, max_bytes, columns=("content",), group=group)
-        # A file at a time: the same content may stand in many rows, and once in the table.
+        # One row at a time: many rows may share a content that the table stores once.
         contents = table.iter_batches(1, row_groups=[group], columns=["content"])
         for target, file, batch, is_right in zip(targets, files, contents, are_right, strict=True):
             (content,) = batch["content"].to_pylist()
@@ -356,8 +356,8 @@ def _check_size(
     columns: Container[str] | None = None,
     group: int | None = None,
 ) -> None:
-    """Raise ValueError if a table, or one group of its rows, says that its columns (None: all) have
-    more bytes unpacked, or if it has more rows than so many bytes would hold."""
+    """Raise ValueError if a table, or one group of its rows, declares more unpacked bytes for its
+    columns (None: all), or more rows than that many bytes could hold."""
     groups = range(table.num_row_groups) if group is None else [group]
     size = 0
     for metadata in map(table.metadata.row_group, groups):

@@ -48,9 +48,8 @@ def find_in_suite(suite: Record, *, min_mutation_score: float) -> list[Finding]:
     {'database': 0.25, 'suite': 0.4}
 
     A question is weak, too, if it has no suite, if its memorized answer passes behind a guard, or
-    if
-    a query survives on the suite that the real database kills: a query that detects which database
-    it runs on passes then.
+    if a query survives on the suite that the real database kills: a query that detects which
+    database it runs on passes then.
     """
     findings = []
     if (ambiguity := suite.get("latent_ambiguity")) is not None:

@@ -1,1 +1,1 @@
-"""Evaluation: predictions are executed, and told in numbers, with the standard library alone."""
+"""Evaluation: execute and count predictions, with only the standard library."""

@@ -1,5 +1,5 @@
 """95 % intervals for questions that come in clusters: of an accuracy, by a Bayesian beta-binomial
-model, and of the difference of two, by Student's t on the jackknife."""
+model, and of the difference of two accuracies, by Student's t on the jackknife."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ Interval = tuple[float, float]
 
 _LEFT_OUT = 0.025  # probability beyond either end of an interval
 
-# The grid: its axes are angles, and the accuracy is sin(angle) ** 2, and so is the correlation.
+# The axes of the grid are angles: accuracy and correlation are both sin(angle) ** 2.
 _QUARTER = math.pi / 2
-_COARSE, _FINE = 14, 30  # cells on each axis while it closes in, and at the end
-_NEGLIGIBLE = 14.0  # a cell whose logarithm is so far below the highest holds nothing
+_COARSE, _FINE = 14, 30  # cells per axis while the grid closes in, and at the end
+_NEGLIGIBLE = 14.0  # a cell is ignored if its logarithm is this far below the highest one
 _ZOOMS = 5  # at most: enough for a million questions
-_POWER = 0.2  # of sin(angle), in which the prior Beta(0.6, 0.5) of the correlation is this density
+_POWER = 0.2  # of sin(angle): the density of the correlation's prior Beta(0.6, 0.5) in angles
 
 
 class _Counts(NamedTuple):
-    """How many clusters have each number of right answers, of wrong answers, and each size."""
+    """How many clusters there are of each number of right answers, of wrong answers, and each
+    size."""
 
     rights: Mapping[float, int]
     wrongs: Mapping[float, int]
@@ -39,7 +40,7 @@ class _Axis(NamedTuple):
         return [self.low + (cell + 0.5) * step for cell in range(cells)]
 
     def zoom(self, kept: Sequence[bool]) -> _Axis:
-        """From the first to the last of the cells that are kept, and one more on either side."""
+        """Return the axis from the first to the last kept cell, with one more on either side."""
         step = (self.high - self.low) / len(kept)
         first, last = kept.index(True), len(kept) - 1 - kept[::-1].index(True)
         low = self.low + max(0, first - 1) * step
@@ -50,11 +51,11 @@ def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     """Return the 95 % interval of the accuracy of which the clusters are a sample.
 
     clusters: the scores of the questions of each cluster, such as a database, from 0 to 1. A score
-        between 0 and 1, such as the share of right samples, counts as so much of a right answer.
+        between 0 and 1, such as the share of right samples, counts as that part of a right answer.
 
-    The interval is about questions on other clusters that are drawn like these. Of one cluster it
-    is about other questions of that cluster: each score then is a cluster of its own. It always
-    holds the mean of the scores, and has some width even if all are right or none is.
+    The interval is about questions on other clusters that are drawn in the same way. With only one
+    cluster it is about other questions of that cluster: each score is then a cluster of its own. It
+    always contains the mean of the scores, and has some width even if all or none are right.
 
     The model is the beta-binomial: each cluster has an accuracy of its own, drawn from a beta
     distribution, and any two questions of a cluster have the same correlation, from 0 to 1 (Turner,
@@ -63,10 +64,10 @@ def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     for clustered questions, since methods that rely on the central limit theorem promise too much
     with few clusters. The interval is the middle 95 % of the posterior distribution of the mean
     accuracy. Its prior is that of Jeffreys, Beta(1/2, 1/2); that of the correlation is
-    Beta(0.6, 0.5), which benchmarks/intervals.py has shown to hold. The posterior is summed up on a
-    grid that closes in on it: no chance is involved.
+    Beta(0.6, 0.5); benchmarks/intervals.py has shown that its intervals hold. The posterior is
+    summed on a grid that closes in on it, so chance is not involved.
 
-    The model takes it that the size of a cluster says nothing of its accuracy.
+    The model assumes that the size of a cluster does not depend on its accuracy.
 
     >>> low, high = mean_interval([[1, 1, 0, 1], [1, 0, 1], [0, 1, 1, 1, 1]])
     >>> f"{low:.2f} to {high:.2f}"
@@ -76,7 +77,7 @@ def mean_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     '0.58 to 1.00'
 
     Raises:
-        ValueError: if there is no score, or one is not from 0 to 1.
+        ValueError: there is no score, or one is not from 0 to 1.
     """
     filled = [list(cluster) for cluster in clusters if len(cluster)]
     scores = [score for cluster in filled for score in cluster]
@@ -101,7 +102,7 @@ def _count(clusters: Sequence[Sequence[float]]) -> _Counts:
 
 
 def _find_middle(counts: _Counts) -> Interval:
-    """The interval that leaves so much of the posterior on either side of it."""
+    """Return the interval that leaves `_LEFT_OUT` of the posterior on either side of it."""
     accuracies = correlations = _Axis(0.0, _QUARTER)
     for _ in range(_ZOOMS):
         rows = _compute_logarithms(counts, accuracies, correlations, _COARSE)
@@ -125,7 +126,7 @@ def _find_middle(counts: _Counts) -> Interval:
 
 
 def _find_cells(sums: Sequence[float], wanted: float) -> float:
-    """How many cells, in part the last one, hold what is wanted."""
+    """Return how many cells hold the wanted sum; the last one may count in part."""
     place = next(place for place, above in enumerate(sums) if above >= wanted)
     below = sums[place - 1]
     return place - 1 + (wanted - below) / (sums[place] - below)
@@ -134,11 +135,12 @@ def _find_cells(sums: Sequence[float], wanted: float) -> float:
 def _compute_logarithms(
     counts: _Counts, accuracies: _Axis, correlations: _Axis, cells: int
 ) -> list[list[float]]:
-    """The logarithm of the posterior at each accuracy (a row) and correlation, but for a constant.
+    """Return the logarithm of the posterior at each accuracy (a row) and correlation, up to a
+    constant.
 
-    In these angles the prior of the accuracy is the same everywhere.
+    In these angles the prior of the accuracy is constant.
     """
-    spreads = []  # the sum of both parameters of the beta distribution, and what it alone decides
+    spreads = []  # the sum of both parameters of the beta distribution, and its own terms
     for angle in correlations.list_middles(cells):
         spread = 1 / math.tan(angle) ** 2  # 1 / correlation - 1
         prior = _POWER * math.log(math.sin(angle))
@@ -156,7 +158,7 @@ def _compute_logarithms(
 
 
 def _rise(start: float, counts: Mapping[float, int]) -> float:
-    """The logarithm of the rising factorials of `start`, each as often as it is counted.
+    """Return the logarithm of the rising factorials of `start`, each as often as it is counted.
 
     >>> round(math.exp(_rise(3.0, {2.0: 1})), 9)  # 3 * 4
     12.0
@@ -168,14 +170,14 @@ def _rise(start: float, counts: Mapping[float, int]) -> float:
 
 def difference_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     """Return the 95 % interval of the mean of differences, from -1 to 1, whose clusters are drawn
-    like these.
+    in the same way.
 
-    clusters: for the questions of each cluster, the score of one system less that of another.
+    clusters: for the questions of each cluster, the score of one system minus that of another.
 
-    The deviation is that of the jackknife, which leaves out one cluster after the other, with
-    Student's t of as many degrees of freedom as there are clusters but one. It is never less than
-    that of independent questions, with one more on which the systems differ: so the interval of
-    equal predictions has some width, too. One cluster says nothing of others: (-1, 1).
+    The standard error is that of the jackknife, which leaves out one cluster after the other, with
+    Student's t for one degree of freedom less than there are clusters. It is at least that of
+    independent questions, with one more on which the systems differ, so that the interval of equal
+    predictions has some width, too. With one cluster the interval is (-1, 1).
 
     >>> low, high = difference_interval([[1, 0, 1], [0, 0, 1], [1, 0, 0], [0, 1, 1, 0]])
     >>> f"{low:.2f} to {high:.2f}"
@@ -197,8 +199,8 @@ def difference_interval(clusters: Sequence[Sequence[float]]) -> Interval:
 
 @lru_cache
 def _find_student(freedom: int) -> float:
-    """Student's t that 2.5 % are above, by the finite series of its distribution (Abramowitz and
-    Stegun 1964, 26.7.3 and 26.7.4).
+    """Return the value that Student's t exceeds with 2.5 %, by the finite series of its
+    distribution (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
 
     >>> [round(_find_student(freedom), 3) for freedom in (1, 2, 5, 30)]
     [12.706, 4.303, 2.571, 2.042]

@@ -1,13 +1,13 @@
-"""Predictions as files have them, each with the question of a dataset that it is for.
+"""Read files of predictions, each with the question of a dataset that it answers.
 
-JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (what a model wrote: text or
-a chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
-samples, too. A text file in Spider's order has the SQL of one question a line, for every question
-of its source file, and perhaps a tab and the database; a JSON object in BIRD's order has it by the
-place of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. A database that is named
-must be that of the question: predictions in another order would all be wrong. An empty line, or
-what is no text, is no prediction. Lines end with a line feed: any other mark that ends a line
-somewhere, such as U+2028, may stand in SQL.
+JSON Lines: `question_id`, and one of `prediction` (SQL), `completion` (a model's output: text or a
+chat) or a list of samples, `predictions` or `completions`. Lines with the same question_id are
+samples, too. A text file in Spider's order has the SQL of one question per line, for every question
+of its source file, optionally with a tab and the database. A JSON object in BIRD's order has it by
+the position of the question, `{"0": "SELECT ...\\t----- bird -----\\tschool"}`. A named database
+must be that of the question: predictions in another order would all be wrong. An empty line, or a
+value that is no text, is no prediction. Only a line feed ends a line: other marks, such as U+2028,
+may be part of SQL.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ UNKNOWN = "unknown"  # no question has the id
 
 _BIRD_MARK = "\t----- bird -----\t"
 
-_Placed = tuple[str, str | None]  # SQL, and the database that it names
+_Placed = tuple[str, str | None]  # SQL, and the database named beside it
 
 
 class Dataset(NamedTuple):
-    """What predictions may be for.
+    """The questions that predictions may answer.
 
-    name: where it was read, as messages say it.
+    name: where it was read, for messages.
     selected: the questions of the dataset by id, in its order.
-    others: the usable questions that the dataset leaves out, by id; None if nobody kept them.
-    answer_only: the questions that have accepted answers and no gold SQL, by id.
+    others: the usable questions that the dataset leaves out, by id; None if they were not kept.
+    answer_only: the questions with accepted answers but no gold SQL, by id.
     excluded: why each other source question was left out, by id.
-    row_counts: how many questions each source file has, by corpus and file.
+    row_counts: the number of questions of each source file, by corpus and file.
     """
 
     name: str
@@ -76,11 +76,11 @@ def index(questions: Iterable[Question]) -> dict[str, Question]:
 
 
 def read_dataset(folder: Path) -> Dataset:
-    """The dataset of a folder of the product, such as data/questions. The other usable questions
-    are in data/interim/selection, if that is there.
+    """Return the dataset of a folder of the product, such as data/questions. Its other usable
+    questions are read from data/interim/selection, if that exists.
 
     Raises:
-        FileNotFoundError: if a file of the product is missing, with what to do.
+        FileNotFoundError: a file of the product is missing; the message says what to do.
     """
     selection = folder.parent / SELECTION
     is_kept = (selection / NOT_SELECTED).is_file()
@@ -99,17 +99,17 @@ def read_dataset(folder: Path) -> Dataset:
 def read_predictions(
     path: Path, dataset: Dataset, *, source_file: str | None = None
 ) -> tuple[list[Prediction], dict[str, int]]:
-    """The predictions of a file for questions that can be scored, and how many there are for
-    others, by why these were left out; `unknown`: no such question is known.
+    """Return the predictions of a file for questions that can be scored. Also count the others, by
+    the reason why their question was left out; `unknown`: there is no such question.
 
-    source_file: the file of questions whose order a text file or a JSON object follows, such as
-        dev.json. None: the only one of the eval split.
+    source_file: the file of questions, such as dev.json, whose order a text file or a JSON object
+        follows. None: the only one of the eval split.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        InputError: on a line that is no prediction, on a text file with more or fewer lines than
-            the source file has questions, on a prediction for another database than that of the
-            question, and if no prediction is for a question of the dataset.
+        FileNotFoundError: there is no such file.
+        InputError: a line is no prediction, a text file has another number of lines than the source
+            file has questions, a prediction is for another database than its question, or no
+            prediction is for a question of the dataset.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: expected a file of predictions, found none")
@@ -155,7 +155,7 @@ def _read_in_order(
     path: Path, dataset: Dataset, source_file: str | None
 ) -> Iterator[tuple[str, str | None]]:
     corpus, file = _find_source(dataset, source_file)
-    # How many questions the file has, those of databases that were not chosen too.
+    # The number of questions in the file, also of databases that were not chosen.
     count = dataset.row_counts[corpus][file]
     asked = {
         question.source["index"]: question
@@ -170,7 +170,7 @@ def _read_in_order(
         predicted = _read_by_place(path, text, count)
     else:
         lines = text.split("\n")
-        if len(lines) == count + 1 and not lines[-1]:  # behind the last line's end
+        if len(lines) == count + 1 and not lines[-1]:  # after the last line feed
             lines.pop()
         if len(lines) != count:
             raise InputError(
@@ -193,8 +193,9 @@ def _read_in_order(
 def _cut_databases(
     lines: list[str], asked: Mapping[int, Question], databases: Container[str]
 ) -> dict[int, _Placed]:
-    """The SQL of each line, and the database behind its last tab, if lines of this file have one.
-    A single line does not tell: SQL may have a tab, and a table the name of a database."""
+    """Return the SQL of each line, and the database after its last tab, if the lines of this file
+    have one. A single line cannot decide this: SQL may have a tab, and a table the database's
+    name."""
     parts = [line.rpartition("\t") for line in lines]
     named = [bool(tab) and name.strip() in databases for _, tab, name in parts]
     filled = [line_index for line_index in asked if lines[line_index].strip()]

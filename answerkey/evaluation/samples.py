@@ -1,7 +1,7 @@
-"""Samples: what models answered, as JSON Lines have it.
+"""Samples: the outputs of models in JSON Lines.
 
-A line of data/rollouts has `question_id`, `model` (by default the name of its file) and what that
-model answered: `prediction` (SQL), `completion` (text or a chat), or a list of samples,
+A line of data/rollouts has `question_id`, `model` (by default the name of its file) and the output
+of that model: `prediction` (SQL), `completion` (text or a chat), or a list of samples,
 `predictions` or `completions`.
 """
 
@@ -17,16 +17,16 @@ from answerkey.scoring.completions import extract_sql, read_completion
 
 _SQL, _COMPLETION = "prediction", "completion"
 
-# By question, by SQL (None: a completion without any): how many samples of each model. Equal
-# samples are kept, and scored, once.
+# The number of samples of each model, by question and by SQL (None: a completion without SQL).
+# Equal samples are stored, and scored, once.
 Rollouts = dict[str, dict[str | None, Counter[str]]]
 
 
 def read_rollouts(folder: Path) -> Rollouts:
-    """The rollouts of all files of a folder.
+    """Return the rollouts of all files of a folder.
 
     Raises:
-        InputError: with the file and the line, on a line that is no rollout.
+        InputError: names the file and the line that is no rollout.
     """
     rollouts: Rollouts = {}
     for path in list_files(folder, "*.jsonl"):
@@ -46,7 +46,7 @@ def _read_name(where: str, name: str, value: object) -> str:
 
 
 def choose_queries(rollouts: Rollouts) -> dict[str, list[str]]:
-    """The query that each model gave most often, by question, sorted.
+    """Return the query that each model gave most often, by question, sorted.
 
     >>> choose_queries({"a": {"SELECT 1": Counter(m=2), "SELECT 2": Counter(m=1, n=1)}})
     {'a': ['SELECT 1', 'SELECT 2']}
@@ -62,10 +62,10 @@ def choose_queries(rollouts: Rollouts) -> dict[str, list[str]]:
 
 
 def read_samples(record: dict[str, Any], where: str) -> list[str | None]:
-    """The SQL of each sample in a line; None if a completion has none.
+    """Return the SQL of each sample in a line; None for a completion without SQL.
 
     Raises:
-        InputError: if the line has no samples, or predictions that are no SQL.
+        InputError: the line has no samples, or predictions that are no SQL.
     """
     names = [name for name in record if name.removesuffix("s") in (_SQL, _COMPLETION)]
     if len(names) != 1:

@@ -1,8 +1,8 @@
-"""Scores of predictions: each is executed on its database and, if that accepts it, on its suite.
+"""Score predictions: each is executed on its database and, if it is right there, on its suite.
 
-What was scored is kept as JSON Lines, so that a run that was ended goes on where it was. Each score
-is kept under a hash of all that it comes from: the SQL, the answers and databases of the question,
-the rule, the code that executes and compares, and the version of SQLite. Rollouts are scored in the
+Scores are stored as JSON Lines, so that a run that was ended can continue. Each score is stored
+under a hash of everything it depends on: the SQL, the answers and databases of the question, the
+rule, the code that executes and compares, and the version of SQLite. Rollouts are scored in the
 same way, and counted as pass rates.
 """
 
@@ -30,26 +30,26 @@ from answerkey.scoring.worker import RIGHT, Explanation, Job, JobKind, list_tria
 from answerkey.sqlite.answers import answer_rows
 from answerkey.sqlite.files import find_inside
 
-_AT_ONCE = 256  # predictions, until their scores are kept
+_AT_ONCE = 256  # predictions, before their scores are stored
 _CODE = ("scoring", "sqlite", "evaluation")
-_WITH_ROWS = frozenset(DifferenceKind)  # the reasons of wrong predictions that have rows
+_WITH_ROWS = frozenset(DifferenceKind)  # reasons of wrong predictions that have rows
 
 
-# What is worth a flag: the share of models that agree, by the kind of the evidence. The more
-# agree, the more often gold is wrong: docs/rollouts.md has the numbers.
+# The share of models that must agree for a flag, by the kind of the evidence. The more agree, the
+# more often gold is wrong: docs/rollouts.md has the numbers.
 _SHARES = {
     "most": Fraction(2, 3),
     "half": Fraction(1, 2),
     "third": Fraction(1, 3),
     "some": Fraction(1, 6),
 }
-_MIN_MODELS = 3  # of two that answer, one alone would be half
+_MIN_MODELS = 3  # with two models, one alone would be half
 _ROWS_SHOWN = 3
 
 
 class Prediction(NamedTuple):
-    """SQL for a question; sql: None if the completion has none. sample: its place among those
-    for the question, from 0."""
+    """SQL for a question; sql: None if the completion has none. sample: its index among the samples
+    for the question."""
 
     question_id: str
     sample: int
@@ -57,17 +57,17 @@ class Prediction(NamedTuple):
 
 
 class Score(NamedTuple):
-    """What became of a prediction.
+    """The result of a prediction.
 
     on_database: whether it is right on the real database.
     on_suite: whether it is right there and on its test suite.
     reason, detail, database: as in `answerkey.reward.Explanation`; reason is None if on_suite.
-    missing, unexpected: some rows that part it from the gold answer on that database.
+    missing, unexpected: some rows in which it differs from the gold answer on that database.
     rows: its first rows on the real database, long texts cut; None if it has none, or is right.
-    row_count: how many there are.
-    answer: a hash of all its rows, the same for the same rows (`RowSummary`); None as rows.
-    meaning: a hash of its rows on the real database and on those of its test suite: predictions
-        that share one mean the same, as far as anybody sees. None if it has no rows, or is right.
+    row_count: the number of its rows.
+    answer: a hash of all its rows, the same for the same rows (`RowSummary`); None if rows is None.
+    meaning: a hash of its rows on the real database and on its test suite. Predictions with the
+        same hash have the same meaning, as far as these databases show. None if rows is None.
     """
 
     question_id: str
@@ -87,10 +87,10 @@ class Score(NamedTuple):
 
 
 class Folders(NamedTuple):
-    """Where the databases are."""
+    """The folders of databases."""
 
     databases: Path
-    test_suites: Path | None  # None: predictions are not tried on suites
+    test_suites: Path | None  # None: predictions are not executed on suites
 
 
 def score_predictions(
@@ -103,15 +103,15 @@ def score_predictions(
     workers: int | None = None,
     name: str | None = None,
 ) -> list[Score]:
-    """The score of each prediction, in their order.
+    """Return the score of each prediction, in their order.
 
-    rule: by its name, in place of that of the questions.
-    journal: the file of what was scored before, which is read first and added to.
-    name: of what is scored, for a bar; None: without one.
+    rule: the name of a rule that replaces that of the questions.
+    journal: the file of earlier scores, which is read first and appended to.
+    name: the label of a progress bar; None: no bar.
 
     Raises:
-        FileNotFoundError: if a database is missing.
-        ValueError: on a rule that there is not, or a database that is another file.
+        FileNotFoundError: a database is missing.
+        ValueError: there is no such rule, or a database is another file.
     """
     code = _hash_code()
     jobs = [
@@ -130,7 +130,7 @@ def score_predictions(
     ):
         advance(len(jobs) - len(waiting))
         if kept and not kept.endswith(b"\n"):
-            print(file=file)  # behind a line that a killed run did not finish
+            print(file=file)  # ends a line that a killed run left incomplete
         for start in range(0, len(waiting), _AT_ONCE):
             chosen = waiting[start : start + _AT_ONCE]
             outcomes = _explain(pool, [jobs[job_index] for job_index in chosen])
@@ -164,7 +164,7 @@ def _make_job(
 
 
 def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
-    """The scores of jobs; those that have rows and are wrong are executed once more for them."""
+    """Return the scores of jobs. Wrong ones with rows are executed once more to get the rows."""
     explanations: list[Explanation] = pool.run(jobs)
     outcomes = [
         {
@@ -174,7 +174,7 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
         }
         for explained in explanations
     ]
-    executed = {  # on the real database, then on those of the suite
+    executed = {  # on the real database, then on the databases of the suite
         job_index: [
             Job(
                 JobKind.SUMMARIZE,
@@ -220,8 +220,8 @@ def _hash_code() -> str:
 
 
 def read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
-    """The scores that are kept; a line that a killed run did not finish has none,
-    nor has one that is no score."""
+    """Return the stored scores. An incomplete line of a killed run is skipped, and so is a line
+    that is no score."""
     known: dict[str, dict[str, Any]] = {}
     needed = {"key", "on_database", "on_suite"}
     for line in kept.splitlines():
@@ -232,7 +232,7 @@ def read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
     return known
 
 
-# Rollouts: what models answered.
+# Rollouts: the outputs of models.
 
 
 def score_rollouts(
@@ -243,9 +243,9 @@ def score_rollouts(
     journal: Path,
     workers: int | None = None,
 ) -> list[Record]:
-    """The pass rate of each question, in their order, and the agreement of models, if there is one.
+    """Return the pass rate of each question, in their order, with the agreement of models, if any.
 
-    journal: the file of what was scored before, which is read first and added to.
+    journal: the file of earlier scores, which is read first and appended to.
     """
     known = {question.question_id: question for question in questions}
     predictions = [
@@ -269,16 +269,17 @@ def score_rollouts(
 def find_agreement(
     samples: Mapping[str | None, Counter[str]], scores: Sequence[Score], gold_answer: Any
 ) -> Record | None:
-    """The answer that most models agree on among those that are not gold's: its kind by their
-    share, how many models of how many, the shortest of their queries, and its first rows.
+    """Return the answer that most models agree on among those that are not gold's: its kind by
+    their share, the number of models that agree and of all models, their shortest query, and its
+    first rows.
 
     >>> wrong = Score("a", 0, "SELECT 4", False, False, rows=[[4]], row_count=1, meaning="four")
     >>> find_agreement({"SELECT 4": Counter(a=1, b=1), None: Counter(c=1)}, [wrong], 5)
     {'kind': 'most', 'models': 2, 'of': 3, 'sql': 'SELECT 4', 'row_count': 1, 'rows': [[4]]}
 
-    Two predictions are the same answer if their rows are, on the database and on the test suite. A
-    model gives an answer if at least half of its samples do. Return None if fewer than three
-    models answered, or too few of them agree.
+    Two predictions have the same answer if their rows are equal on the database and on the test
+    suite. A model gives an answer if at least half of its samples do. Return None if fewer than
+    three models answered, or too few of them agree.
     """
     asked = sum(samples.values(), Counter[str]())
     given: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -312,8 +313,8 @@ def find_agreement(
 
 
 def count_right(samples: Mapping[str | None, Counter[str]], scores: Sequence[Score]) -> PassRate:
-    """How many samples there are, how many are right on the database, and on the test suite as
-    well; and the same of each model, by name.
+    """Count all samples, those that are right on the database, and those that are right on the test
+    suite as well; and the same for each model, by name.
 
     >>> right, wrong = Score("a", 0, "SELECT 1", True, True), Score("a", 1, None, False, False)
     >>> count_right({"SELECT 1": Counter(m=2), None: Counter(m=1)}, [right, wrong])["models"]

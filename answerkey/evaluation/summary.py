@@ -1,5 +1,5 @@
-"""Shares of questions with their intervals, pass@k, which pairs of systems differ beyond chance,
-and the ranks that these leave to systems."""
+"""Shares of questions with their intervals, pass@k, the pairs of systems that differ beyond chance,
+and the ranks that follow from them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from answerkey.dataset import Question
 from answerkey.evaluation.intervals import Interval, difference_interval, mean_interval
 from answerkey.evaluation.scoring import Score
 
-LEVEL = 0.05  # how likely a comparison of equal systems may call any pair different
+LEVEL = 0.05  # the probability that a comparison of equal systems calls any pair different
 
 
 def pass_at_k(samples: int, right: int, k: int) -> float:
-    """How likely one of k of the samples is right (Chen et al. 2021, the unbiased estimator).
+    """Return the probability that one of k samples is right (Chen et al. 2021, unbiased estimator).
 
     >>> pass_at_k(4, 1, 1), pass_at_k(4, 1, 2), pass_at_k(4, 3, 2)
     (0.25, 0.5, 1.0)
@@ -28,15 +28,15 @@ def pass_at_k(samples: int, right: int, k: int) -> float:
 
 
 def find_chance(differences: Iterable[int]) -> float:
-    """How likely chance alone gives a sum so far from 0, if each difference may as well have the
-    other sign: the exact sign-flip test (Fisher 1935). Only if all are 1, -1 or 0 is it the test of
-    McNemar.
+    """Return the probability that chance alone gives a sum at least this far from 0, if each
+    difference has either sign with equal probability: the exact sign-flip test (Fisher 1935). If
+    all differences are 1, -1 or 0, it is McNemar's test.
 
     >>> find_chance([1, 1, 1, 1, 1, -1]), find_chance([2, 2, 2, -2]), find_chance([0])
     (0.21875, 0.625, 1.0)
     """
     sizes = [abs(difference) for difference in differences if difference]
-    ways = [1]  # how many choices of signs leave so much below 0
+    ways = [1]  # how many choices of signs leave each sum below 0
     for size in sizes:
         room = [0] * size
         ways = [kept + turned for kept, turned in zip(ways + room, room + ways, strict=True)]
@@ -45,8 +45,8 @@ def find_chance(differences: Iterable[int]) -> float:
 
 
 def correct_for_many(chances: Sequence[float]) -> list[float]:
-    """The same chances, corrected for how many tests there are (Holm 1979): if those below LEVEL
-    are called different, any call is wrong with that chance at most.
+    """Return the probabilities corrected for the number of tests (Holm 1979): if those below LEVEL
+    are called different, the probability of any wrong call is at most LEVEL.
 
     >>> correct_for_many([0.01, 0.6, 0.02])
     [0.03, 0.6, 0.04]
@@ -60,8 +60,8 @@ def correct_for_many(chances: Sequence[float]) -> list[float]:
     return corrected
 
 
-# The numbers of an evaluation: accuracy on the database and on the suite, for all questions and
-# by what is known of them, pass@k, majority, errors, and the ranks of several systems.
+# The numbers of an evaluation: accuracy on the database and on the suite, for all questions and for
+# groups of them, pass@k, majority, errors, and the ranks of several systems.
 
 
 def _list_known(value: str | None) -> list[str]:
@@ -73,15 +73,15 @@ BREAKDOWNS: dict[str, Callable[[Question], list[str]]] = {
     "difficulty": lambda question: _list_known(question.difficulty),
     "hardness": lambda question: _list_known(question.hardness),
     "answer type": lambda question: _list_known(question.answer_type),
-    "feature": lambda question: question.features or [],  # an export does not tell them
+    "feature": lambda question: question.features or [],  # an export does not have them
     "database": lambda question: [question.database_name],
 }
 
 
 class QuestionResult(NamedTuple):
-    """A question and the scores of its samples, in order; none if nothing was predicted.
+    """A question and the scores of its samples, in order; none if it has no prediction.
 
-    on_database, on_suite: the share of the samples that are right, 0.0 if there are none.
+    on_database, on_suite: the share of right samples, 0.0 without samples.
     """
 
     question: Question
@@ -104,7 +104,7 @@ def collect_results(questions: Iterable[Question], scores: Iterable[Score]) -> l
 
 
 class Accuracy(TypedDict):
-    """The share of so many questions that is right on the database, and on the suite as well."""
+    """The share of `count` questions that is right on the database, and on the suite as well."""
 
     count: int
     database: float
@@ -114,10 +114,10 @@ class Accuracy(TypedDict):
 
 
 class OnSamples(TypedDict):
-    """What several samples a question tell, on the database and on the suite.
+    """The results of several samples per question, on the database and on the suite.
 
-    fewest: how many samples each question has at least.
-    pass_at_k: by the text of k, which are powers of two.
+    fewest: the number of samples that each question has at least.
+    pass_at_k: by the text of k, for powers of two.
     majority: the accuracy of the answer that most samples give.
     """
 
@@ -127,11 +127,11 @@ class OnSamples(TypedDict):
 
 
 class Summary(TypedDict):
-    """All numbers of an evaluation; shares are from 0 to 1, an interval is [low, high].
+    """All numbers of an evaluation. Shares are from 0 to 1, an interval is [low, high].
 
-    samples: None if a question has a single sample.
-    errors: how many samples have each reason; `on_suite_only` those that the real database accepts.
-    without_prediction: the questions that have none, which count as wrong.
+    samples: None if each question has a single sample.
+    errors: how many samples have each reason; `on_suite_only` for those right on the real database.
+    without_prediction: the questions without a prediction, which count as wrong.
     """
 
     accuracy: Accuracy
@@ -144,9 +144,9 @@ class Standing(TypedDict):
     """A system among others.
 
     rank: from 1; equal systems share one.
-    ranks: the best and the worst that the pairs leave: behind as many systems as are better beyond
-        chance, and ahead of as many as are worse. All are right together with 95 %, since the pairs
-        are.
+    ranks: the best and the worst rank that the pairs allow: behind all systems that are better
+        beyond chance, and ahead of all that are worse. All are right together with 95 %, since the
+        pairs are.
     """
 
     name: str
@@ -155,13 +155,14 @@ class Standing(TypedDict):
 
 
 class Pair(TypedDict):
-    """Two systems: the difference in accuracy with its interval, and how many questions either has
-    the larger share of right samples for.
+    """Two systems: the difference in accuracy with its interval, and for how many questions each
+    has the larger share of right samples.
 
-    sums: what the test counts. The questions of one gold SQL are one case, since they are right
-        and wrong together, and the sum of a case is `better` less `worse` of its questions: how
-        many cases have each sum but 0, by its text, from the highest.
-    chance: how likely equal systems give such sums (`find_chance`), corrected for all pairs.
+    sums: the input of the test. The questions of one gold SQL are one case, since they are right or
+        wrong together. The sum of a case is the number of its questions on which the first is
+        better, minus the others. It says how many cases have each sum but 0, by its text, from the
+        highest.
+    chance: the probability of such sums for equal systems (`find_chance`), corrected for all pairs.
     differs: whether that is below LEVEL, and the interval above 0, both for the same system. The
         first is about other questions on the same databases, the second about other databases.
     """
@@ -178,7 +179,7 @@ class Pair(TypedDict):
 
 
 def summarize(results: list[QuestionResult]) -> Summary:
-    """All numbers, as JSON values."""
+    """Return all numbers, as JSON values."""
     return {
         "accuracy": _measure(results),
         "samples": _measure_samples(results),
@@ -190,7 +191,7 @@ def summarize(results: list[QuestionResult]) -> Summary:
 
 
 def break_down(results: list[QuestionResult]) -> dict[str, dict[str, Accuracy]]:
-    """The same accuracy by the values of BREAKDOWNS, levels of hardness in their order."""
+    """Return the same accuracy by the values of BREAKDOWNS; hardness in the order of its levels."""
     broken = {}
     for breakdown, list_values in BREAKDOWNS.items():
         groups: defaultdict[str, list[QuestionResult]] = defaultdict(list)
@@ -206,12 +207,12 @@ def break_down(results: list[QuestionResult]) -> dict[str, dict[str, Accuracy]]:
 def rank_systems(
     systems: Mapping[str, list[QuestionResult]], on: str
 ) -> tuple[list[Standing], list[Pair]]:
-    """The systems, the best first, and each pair of them.
+    """Return the systems, the best first, and each pair of them.
 
     on: `suite` or `database`.
 
-    Ranks follow from the pairs, so that a rank is sure only where pairs differ. The interval of a
-    difference takes databases as clusters; of one database, the questions of one gold SQL.
+    Ranks follow from the pairs, so a rank is certain only if pairs differ. The clusters for the
+    interval of a difference are databases; with one database, the questions of one gold SQL.
     """
     accuracies = {
         name: [getattr(result, f"on_{on}") for result in results]
@@ -263,7 +264,7 @@ def rank_systems(
 
 
 def _name_case(question: Question) -> Hashable:
-    """The same for two questions if one query answers both: paraphrases."""
+    """Return the same value for two questions if one query answers both: paraphrases."""
     return question.database_name, question.gold_sql or question.question_id
 
 
@@ -287,7 +288,7 @@ def _measure(results: list[QuestionResult]) -> Accuracy:
 
 
 def _cluster(results: list[QuestionResult], values: Iterable[float]) -> list[list[float]]:
-    """The values by database; by case, if there is only one database."""
+    """Return the values by database; by case, if there is only one database."""
     by_database: defaultdict[Hashable, list[float]] = defaultdict(list)
     by_case: defaultdict[Hashable, list[float]] = defaultdict(list)
     for result, value in zip(results, values, strict=True):
@@ -317,8 +318,8 @@ def _measure_samples(results: list[QuestionResult]) -> OnSamples | None:
 
 
 def choose_majority(scores: list[Score]) -> Score:
-    """The first of the samples whose rows most samples have; those without rows have no vote,
-    unless none has any."""
+    """Return the first of the samples whose rows most samples have. A sample without rows has no
+    vote, unless no sample has rows."""
     voters = [score for score in scores if score.on_database or score.answer is not None] or scores
     votes = Counter(score.on_database or score.answer for score in voters)
     most = max(votes.values())

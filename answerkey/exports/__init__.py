@@ -1,1 +1,1 @@
-"""Exports: the product in the formats of others, and in numbers."""
+"""Exports: the product in other formats, and its statistics."""

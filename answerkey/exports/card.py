@@ -1,6 +1,6 @@
-"""What describes the dataset: its card, and its files and fields as Croissant (JSON-LD).
+"""Describe the dataset: its card, and its files and fields as Croissant (JSON-LD).
 
-The card is YAML that hubs and `datasets` read, above `templates/card.md.j2`, which is filled with
+The card is YAML for hubs and `datasets`, followed by `templates/card.md.j2`, which is filled with
 the numbers of a run. Chats and the content of databases are no fields of Croissant.
 
 Source: "Dataset cards" and "Manual configuration" in the Hub's documentation; the Croissant format
@@ -34,10 +34,10 @@ Record = dict[str, Any]
 
 NAME = "Text-to-SQL questions with executed gold answers"
 QUESTIONS = "default"  # the configuration with the questions
-# Keys of the targets by which no question is left out.
+# Keys of targets that leave out no question.
 _NO_LIMITS = ("difficulty_shares_of", "tolerance", "min_questions")
 _SIZES = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
-# Where a database comes from, by the kind of its origin in the manifest.
+# The origin of a database in words, by its kind in the manifest.
 _PLACES = {
     "sql": "made from SQL text of `{corpus}`",
     "file": "copied from `{corpus}`",
@@ -53,10 +53,10 @@ _PIPELINE = """@software{answerkey,
 
 @dataclass(frozen=True, slots=True)
 class CardFacts:
-    """What a card is made of, by the names that params, manifest and metrics have for it.
+    """The facts for a card, under the names of params, manifest and metrics.
 
-    files: those that exist, by split; packed: the databases, and those of test suites.
-    bar: how many questions to train on a reward should not read, and a fine-tuning on gold SQL.
+    files: the files that exist, by split; packed: the databases, and those of test suites.
+    bar: how many questions to train on a reward, and a fine-tuning on gold SQL, should not use.
     has_clock: whether the corpus of any question has one.
     is_widened: whether databases have tables of others.
     """
@@ -76,17 +76,17 @@ class CardFacts:
 
     @property
     def size(self) -> int:
-        """How many questions there are."""
+        """Return the number of questions."""
         return sum(file.rows for file in self.files.values())
 
     @property
     def tables(self) -> dict[str, WrittenFile]:
-        """All files, by their names without ending."""
+        """Return all files, by their names without suffix."""
         return {**self.files, **{kind: files.written for kind, files in self.packed.items()}}
 
     @property
     def max_bytes(self) -> int | None:
-        """What `answerkey.load` must be allowed to unpack, if it is more than it does unasked."""
+        """Return the size that `answerkey.load` must be allowed to unpack, if above its default."""
         largest = max(
             (kind.total_bytes for kind in self.packed.values() if kind.has_content), default=0
         )
@@ -94,23 +94,23 @@ class CardFacts:
 
     @property
     def license(self) -> str | list[str]:
-        """The hub's identifiers, each once; a licence that nobody knows is `other`."""
+        """Return the hub's identifiers, each once; an unknown licence is `other`."""
         names = [*dict.fromkeys(corpus["license"] or "other" for corpus in self.corpora.values())]
         return names[0] if len(names) == 1 else names
 
     @property
     def rules(self) -> dict[str, Mapping[str, Any]]:
-        """By which rules corpora were divided that have not kept their own split."""
+        """Return the rules by which corpora were split, for those that did not keep their own."""
         return {name: corpus["split"] for name, corpus in self.corpora.items() if "split" in corpus}
 
     @property
     def may_cross(self) -> bool:
-        """Whether a database may be in both splits."""
+        """Return whether a database may be in both splits."""
         return any(rule["by"] != DATABASE for rule in self.rules.values())
 
     @property
     def columns(self) -> dict[str, tuple[str, str]]:
-        """The columns of a table of questions: types, and what they hold."""
+        """Return the columns of a table of questions: their types and meanings."""
         columns = list_columns(has_clock=self.has_clock)
         if self.may_cross:
             columns |= {"split": (TEXT, "train or eval; a database may be in both")}
@@ -118,17 +118,17 @@ class CardFacts:
 
     @property
     def bibtex(self) -> str:
-        """What to cite: the pipeline, and the corpora that say how."""
+        """Return the citations: the pipeline, and the corpora that have one."""
         return "\n\n".join([_PIPELINE, *map(str.strip, self.list_values("citation"))])
 
     def list_values(self, key: str) -> list[str]:
-        """What the corpora say under a key, each once, where they say it."""
+        """Return the values of the corpora under a key, each once, if they have it."""
         values = dict.fromkeys(corpus[key] for corpus in self.corpora.values())
         return [value for value in values if value]
 
 
 def make_card(facts: CardFacts, template: Template) -> str:
-    """README.md of the dataset: YAML, then a datasheet."""
+    """Return README.md of the dataset: YAML, then a datasheet."""
     text = template.render(
         facts=facts,
         columns=facts.columns,
@@ -147,7 +147,7 @@ def make_card(facts: CardFacts, template: Template) -> str:
 
 
 def make_front_matter(facts: CardFacts) -> str:
-    """The YAML. A table without rows is left out: load_dataset fails on one."""
+    """Return the YAML. A table without rows is left out: load_dataset fails on one."""
     configs = {QUESTIONS: (facts.columns, facts.files)} if facts.files else {}
     configs |= {
         kind: (PACKED_COLUMNS[kind], {"files": packed.written})
@@ -200,8 +200,9 @@ def _make_feature(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "list": "string"} if kind == TEXTS else {"name": name, "dtype": kind}
 
 
-# By which the hub knows a benchmark. Its tasks are those of Harbor (answerkey.environments.tasks):
-# of the frameworks that the hub lists, the one that executes SQL.
+# The hub recognizes a benchmark by this file. Its tasks are those of Harbor
+# (answerkey.environments.tasks): of the frameworks that the hub lists, it is the one that executes
+# SQL.
 #
 # Source: "Eval.yaml specification" in the documentation of the hub (docs/hub/eval-results.md).
 BENCHMARK = f"""\
@@ -216,7 +217,7 @@ tasks:
 """
 
 
-# Croissant: the dataset as JSON-LD that search engines and loaders read.
+# Croissant: the dataset as JSON-LD for search engines and loaders.
 
 
 # The context that the specification prescribes, in its order.
@@ -271,7 +272,7 @@ _TYPES = {
 
 
 def make_croissant(facts: CardFacts) -> Record:
-    """The metadata: a file object and a record set for each Parquet file."""
+    """Return the metadata: a file object and a record set for each Parquet file."""
     columns = {**dict.fromkeys(facts.files, facts.columns), **PACKED_COLUMNS}
     names, ending = " and ".join(facts.corpora), "us" if len(facts.corpora) == 1 else "ora"
     plural = "" if facts.size == 1 else "s"

@@ -1,4 +1,4 @@
-"""Columns that tables of trainers share. They need no trainer: every export may use them."""
+"""Columns that several exports share. They need no trainer's package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from answerkey.exports.prompts import KNOWN
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
-# What is known of a question: `PromptExample.facts`. `accepted_rows`, `other_answers` and
-# `test_suite` are JSON text, or null.
+# The facts of a question: `PromptExample.facts`. `accepted_rows`, `other_answers` and `test_suite`
+# are JSON text, or null.
 FACTS = {
     **dict.fromkeys(KNOWN, TEXT),
     "order_matters": pa.bool_(),
@@ -23,7 +23,7 @@ EXTRA_INFO = pa.struct({"split": TEXT, "index": pa.int64(), **FACTS})
 
 
 def drop_clock(schema: pa.Schema) -> pa.Schema:
-    """The types of columns without `now`, for questions of which none has a clock."""
+    """Return the types of columns without `now`, for questions without a clock."""
     fields = []
     for field in schema:
         if pa.types.is_struct(field.type):

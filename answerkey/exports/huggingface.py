@@ -1,11 +1,12 @@
-"""The product as the Parquet files of a Hugging Face dataset: the questions, one file a split, and
-the SQLite files that a reward needs, of the databases and of their test suites.
+"""Write the product as the Parquet files of a Hugging Face dataset: the questions, one file per
+split, and the SQLite files that a reward needs, of the databases and of their test suites.
 
-A row trains by itself: it has a prompt and a completion, as chats, and all that a reward needs.
+A row is enough to train with: it has a prompt and a completion, as chats, and all terms of a
+reward.
 
-A column has one type, so gold_answer is JSON text, which holds every answer exactly. Beside it
-stand a typed column for each of the three kinds of a single value, and the answer's number of rows.
-Lists and tables have no typed column: the values of one may be of several types.
+A column has one type, so gold_answer is JSON text, which holds every answer exactly. Beside it are
+a typed column for each of the three kinds of a single value, and the answer's number of rows. Lists
+and tables have no typed column: the values of one may be of several types.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from answerkey.exports.row_files import ParquetTable, WrittenFile, write_files
 from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
 from answerkey.sqlite.files import find_inside
 
-# The types of columns, which Arrow makes in some milliseconds and `datasets` in half a second.
+# The types of columns. Arrow creates them in milliseconds, `datasets` in half a second.
 TEXT, WHOLE, REAL, BOOLEAN, BINARY = ("string", "int64", "float64", "bool", "binary")
 TEXTS, CHAT = "list of string", "chat"
 _ARROW = {
@@ -45,7 +46,7 @@ _ARROW = {
     CHAT: pa.list_(pa.struct({"role": pa.string(), "content": pa.string()})),
 }
 
-# Each column: its type, and what it holds.
+# Each column: its type, and its meaning.
 COLUMNS = {
     "question_id": (TEXT, "database, split and number; stays what it is between versions"),
     "question_text": (TEXT, "the question"),
@@ -81,7 +82,7 @@ COLUMNS = {
     "prompt": (CHAT, "what a policy is asked: a chat of one message, schema and all"),
     "completion": (CHAT, "the gold query as an answer to it"),
 }
-# There only if the corpus of a question has a clock.
+# Only if the corpus of a question has a clock.
 _CLOCK = {"now": (TEXT, "what the clock says in queries of it, a date or a time in UTC; or null")}
 DATABASES, TEST_SUITES = "databases", "test_suites"
 _NAME = {"database_name": (TEXT, "the database of the questions")}
@@ -99,17 +100,18 @@ PACKED_COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAM
 
 
 def list_columns(*, has_clock: bool) -> dict[str, tuple[str, str]]:
-    """The columns of questions, of which some may have a clock."""
+    """Return the columns of questions, with `now` if some have a clock."""
     return COLUMNS | (_CLOCK if has_clock else {})
 
 
 def make_schema(columns: Mapping[str, tuple[str, str]]) -> pa.Schema:
-    """The types of columns, as Arrow has them."""
+    """Return the Arrow types of columns."""
     return pa.schema({name: _ARROW[kind] for name, (kind, _) in columns.items()})
 
 
 def make_hub_row(example: PromptExample) -> dict[str, Any]:
-    """A row of the table: the nine fields, what the sidecar knows, the typed answer, the chats."""
+    """Return a row of the table: the nine fields, the sidecar's, the typed answer, and the
+    chats."""
     question = example.question
     answer, answer_type = question.gold_answer, question.answer_type
     return {
@@ -135,9 +137,9 @@ def write_questions(
     product: Path, prompts: Path, out: Path, *, hashes: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, WrittenFile]:
     """Write a table for each split that has questions, with the prompts that export_trainers
-    rendered; what was written.
+    rendered. Return the written files.
 
-    hashes: those of databases that it made itself, by their names.
+    hashes: the hashes of databases that it made itself, by their names.
 
     Raises:
         FileNotFoundError, InputError: as `read_product`.
@@ -165,14 +167,14 @@ def _read_examples(questions: Iterable[Question], path: Path) -> Iterator[Prompt
 
 
 def _read_prompts(path: Path) -> Iterator[list[Message]]:
-    if path.is_file():  # a split without questions has none
+    if path.is_file():  # a split without questions has no file
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(columns=["prompt"]):
                 yield from batch["prompt"].to_pylist()
 
 
 class PackedFiles(NamedTuple):
-    """What was written of a kind of files: how large they are, and whether they are in it."""
+    """The written files of one kind: their sizes, and whether their content is included."""
 
     written: WrittenFile
     total_bytes: int
@@ -183,12 +185,12 @@ def write_packed_files(
     product: Path, folders: Mapping[str, Path], out: Path, *, max_bytes: int
 ) -> dict[str, PackedFiles]:
     """Write databases.parquet and test_suites.parquet, with the files that the questions of a
-    product need; what was written, by kind. A kind without databases has no file.
+    product need. Return what was written, by kind. A kind without databases has no file.
 
-    Where the files of a kind together are larger than `max_bytes`, their rows have no content.
+    If the files of a kind together exceed `max_bytes`, their rows have no content.
 
     Raises:
-        FileNotFoundError: where a manifest or a file of it is missing.
+        FileNotFoundError: a manifest or a file in it is missing.
     """
     hashes = {
         DATABASES: {

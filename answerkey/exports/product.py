@@ -1,7 +1,7 @@
-"""The product is written from the selection, with statistics of a run: counts with stable keys, the
-few of them that are metrics, and tables for plots.
+"""Write the product from the selection, with statistics of a run: counts with stable keys, the few
+that are metrics, and tables for plots.
 
-Every key of a closed vocabulary is there even if nothing was counted, so that two runs differ in
+Every key of a closed vocabulary is present even if its count is 0, so that two runs differ in
 numbers and not in keys.
 """
 
@@ -47,8 +47,8 @@ class ProductQuestion(TypedDict):
 
 
 def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int]:
-    """Write the selected questions of each split, the sidecars, and what is known of the corpora;
-    how many questions each split has."""
+    """Write the selected questions of each split, the sidecars, and the facts about the corpora.
+    Return the number of questions of each split."""
     counts = {}
     for split in SPLITS:
         selected: Iterator[ProductQuestion] = read_jsonl(selection / "questions.jsonl")
@@ -61,7 +61,7 @@ def write_product(selection: Path, corpora: Path, folder: Path) -> dict[str, int
 
 
 def write_questions(path: Path, questions: Iterable[ProductQuestion]) -> int:
-    """Write a JSON array, one question a line; how many."""
+    """Write a JSON array, one question per line. Return the number of questions."""
     count = 0
     with replace_file(path) as file:
         file.write(b"[")
@@ -75,11 +75,11 @@ def write_questions(path: Path, questions: Iterable[ProductQuestion]) -> int:
 # Statistics.
 
 
-Rows = list[dict[str, Any]]  # a question each, with the columns of _FIELDS, tables and reason
+Rows = list[dict[str, Any]]  # one per question, with the columns of _FIELDS, tables and reason
 
 
 class MeanScores(TypedDict):
-    """The means of mutation scores, None of no question, and of how many questions they are."""
+    """The means of mutation scores (None without questions), and the number of questions."""
 
     questions: int
     database: float | None
@@ -87,12 +87,12 @@ class MeanScores(TypedDict):
 
 
 class RunCounts(TypedDict):
-    """All counts of a run, as metrics/counts.json has them.
+    """All counts of a run, as in metrics/counts.json.
 
     excluded, flags: by reason, and by flag.
-    corpus: how many are loaded, usable and selected of each.
-    split ... database: how many are selected, by what they have.
-    templates: how many the selected questions have.
+    corpus: how many questions of each are loaded, usable and selected.
+    split ... database: how many selected questions have each value.
+    templates: how many different ones the selected questions have.
     """
 
     loaded: int
@@ -130,12 +130,12 @@ _WORDS = {
 
 
 def average_scores(suites: Iterable[SuiteRecord]) -> MeanScores:
-    """The means of the mutation scores, and of how many questions they are.
+    """Return the means of the mutation scores, and the number of questions with one.
 
     >>> average_scores([{"mutation_score": {"database": 0.5, "suite": 1.0}}])
     {'questions': 1, 'database': 0.5, 'suite': 1.0}
 
-    Questions without a mutation score are left out; the mean of no question is None.
+    Questions without a mutation score are left out; without any score the mean is None.
     """
     scores = [suite["mutation_score"] for suite in suites if suite["mutation_score"] is not None]
     return {
@@ -151,8 +151,8 @@ def _average(values: Iterable[float]) -> float | None:
 
 
 def tabulate_questions(questions: Iterable[Question], reasons: Mapping[str, str]) -> Rows:
-    """A row for each question: `tables` is how many its query reads, `reason` why it was left out.
-    What a question does not have is None, as is the reason of a selected one.
+    """Return a row per question: `tables` is the number of tables that its query reads, `reason`
+    why it was left out. Missing values are None, as is the reason of a selected question.
 
     `reasons` are those of the questions that were left out, by question_id.
     """
@@ -183,7 +183,7 @@ def _count(rows: Rows, column: str, words: Iterable[Any] | None = None) -> dict[
 def make_counts(
     rows: Rows, flags: dict[str, int], summary: SelectionSummary, mutation_score: MeanScores
 ) -> RunCounts:
-    """All counts of a run, from the rows of all questions."""
+    """Return all counts of a run, from the rows of all questions."""
     selected, usable = _choose_selected(rows), _choose_usable(rows)
     loaded = _count(rows, "corpus")
     of_corpora = {
@@ -214,9 +214,9 @@ def make_counts(
 
 
 def make_metrics(counts: RunCounts) -> dict[str, object]:
-    """The counts that one tunes by: the size of the dataset by split, difficulty and both, its
-    SQL templates, what its test suites prove, how many questions have a high answer risk, and what
-    is left out for the reasons that leave out most.
+    """Return the counts for tuning: the size of the dataset by split, difficulty and both, its SQL
+    templates, its mutation scores, the number of questions with a high answer risk, and the counts
+    of the main reasons.
     """
     excluded = counts["excluded"]
     main = {reason: excluded[reason] for reason in MAIN_REASONS}
@@ -240,7 +240,8 @@ def make_metrics(counts: RunCounts) -> dict[str, object]:
 
 
 def make_plots(rows: Rows) -> dict[str, list[list[Any]]]:
-    """The tables behind the plots, by file name without ending; each begins with its columns."""
+    """Return the tables behind the plots, by file name without suffix; the first row is the
+    header."""
     selected, usable = _choose_selected(rows), _choose_usable(rows)
     reasons = sorted({row["reason"] for row in rows} - {None})
     return {
@@ -259,7 +260,7 @@ def _tabulate(rows: Rows, column: str, words: Iterable[str] | None = None) -> li
 
 
 def _tabulate_pairs(rows: Rows, first: str, second: str) -> list[list[Any]]:
-    """A row for each pair of values, also of those without any question, with a label `cell`."""
+    """Return a row for each pair of values, also without any question, with a label `cell`."""
     counts = Counter((row[first], row[second]) for row in rows)
     pairs = product(_WORDS[first], _WORDS[second])
     table = [[*pair, " ".join(pair), counts[pair]] for pair in pairs]

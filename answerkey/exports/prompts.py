@@ -1,16 +1,16 @@
-"""Prompts: what a policy is asked, from a template that anyone may change.
+"""Prompts for a policy, from a template that users may change.
 
-A database stands in it in words: its CREATE statements, and under each the table's first rows.
+A prompt describes the database: its CREATE statements, each followed by the table's first rows.
 
     CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT);
     -- (1, 'Tern')
     -- (2, 'Sun')
 
-The compact schema has a line a table and no row, for models that read few tokens:
+The compact schema has one line per table and no rows, for models that read few tokens:
 
     ship(id INTEGER primary key, name TEXT, port_id INTEGER -> port.id)
 
-Prompts are measured, since a trainer that cuts or filters by a length does so in silence.
+Prompts are measured, since a trainer cuts or filters long ones without a message.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BACKTICKS = re.compile("`+")
 _WORD = re.compile(r"\w+")
-# A value as text that a prompt may show, or a number: the guard refuses BLOBs.
+# A value as text for a prompt, or a number; the guard refuses BLOBs.
 _VALUE = (
     "CASE typeof({0}) WHEN 'text' THEN"
     " quote(CASE WHEN length({0}) > 60 THEN substr({0}, 1, 60) || '…' ELSE {0} END)"
     " WHEN 'blob' THEN '<' || length({0}) || ' bytes>' ELSE {0} END"
 )
-_MAX_DISTINCT = 2000  # texts of a column; one with more holds prose, or keys
-_MIN_CHARACTERS = 4  # of a text that is named in any case: "us" is no country
-SEARCHED = "searched_schema"  # the name by which templates show what a search finds
+_MAX_DISTINCT = 2000  # texts of a column; a column with more holds prose, or keys
+_MIN_CHARACTERS = 4  # of a text that is recognized in any case: "us" is no country
+SEARCHED = "searched_schema"  # the name for templates to show the tables that a search finds
 KNOWN = ("question_id", "database_name", "gold_sql", "answer_type", "difficulty")
 
 Message = dict[str, str]
@@ -80,13 +80,13 @@ def read_links(path: Path) -> Links:
 
 
 class DatabaseTexts:
-    """A database file in words.
+    """The description of a database file.
 
-    example_rows: how many rows a table shows, in the order of rowids or of the primary key.
-    max_characters: a schema above it shows fewer rows, but all statements.
+    example_rows: how many rows of a table are shown, in the order of rowids or of the primary key.
+    max_characters: a longer schema shows fewer rows, but all statements.
 
     Raises:
-        FileNotFoundError: if there is no such file.
+        FileNotFoundError: there is no such file.
     """
 
     def __init__(self, path: Path, *, example_rows: int, max_characters: int) -> None:
@@ -102,10 +102,10 @@ class DatabaseTexts:
         self.schema = self.write_schema()
 
     def write_schema(self, only: Collection[str] | None = None) -> str:
-        """The CREATE statements, what the corpus says of columns, and as many of each table's rows
-        as leave the whole short enough. `only` has the names of the tables to write, if not all.
+        """Return the CREATE statements, the corpus's descriptions of columns, and as many rows of
+        each table as the length allows. `only` has the names of the tables to write, if not all.
 
-        No statement is left out, whatever its length: without it a question may have no answer.
+        No statement is left out, whatever its length: the question might need it.
         """
         names = None if only is None else {fold_name(name) for name in only}
         tables = [
@@ -132,7 +132,7 @@ class DatabaseTexts:
 
     @cached_property
     def _lengths(self) -> Mapping[str, int]:
-        """The characters of each table in a schema with example rows, its end of line included."""
+        """Return the length of each table in a schema with example rows, with its line feed."""
         return {
             fold_name(table.name): len(self._write_table(table, self._example_rows)) + 1
             for table in self.tables
@@ -140,8 +140,8 @@ class DatabaseTexts:
         }
 
     def choose_tables(self, needed: Collection[str], ranked: Sequence[str]) -> set[str]:
-        """The tables to show: those that are needed, or else the first one, and of the ranked ones
-        each that still fits into a schema that is short enough."""
+        """Return the tables to show: those that are needed, or else the first one, and each of the
+        ranked tables for which the schema has enough room left."""
         shown = {fold_name(name) for name in needed or ranked[:1]}
         left = self._max_characters + 1 - sum(self._lengths.get(name, 0) for name in shown)
         for name in map(fold_name, ranked):
@@ -153,8 +153,8 @@ class DatabaseTexts:
 
     @cached_property
     def compact_schema(self) -> str:
-        """A line a table or view, with its columns, their types, its primary key and what its
-        foreign keys refer to. Names are quoted where SQL needs it."""
+        """Return a line per table or view: its columns with their types, its primary key, and the
+        targets of its foreign keys. Names are quoted if SQL requires it."""
         return "\n".join(
             f"{_quote_where_needed(table.name)}({', '.join(_list_columns(table))})"
             for table in self.tables
@@ -162,7 +162,7 @@ class DatabaseTexts:
 
     @cached_property
     def _texts(self) -> Mapping[str, list[NamedValue]]:
-        """The texts of all columns of tables, by their first word."""
+        """Return the texts of all columns of tables, by their first word."""
         texts: defaultdict[str, list[NamedValue]] = defaultdict(list)
         with GuardedDatabase(self.path) as database:
             for table in filter(_holds_rows, self.tables):
@@ -183,9 +183,9 @@ class DatabaseTexts:
         return texts
 
     def name_values(self, question: str, *, most: int) -> list[NamedValue]:
-        """As many values of the database as that which stand in a question, the longest first.
+        """Return at most `most` values of the database that occur in a question, the longest first.
 
-        They are looked up by the question's words alone, so that they tell nothing of gold SQL.
+        Only the question's words are looked up, so the values reveal nothing of gold SQL.
 
         >>> texts.name_values("Which ships lie in cape town?", most=8)      # doctest: +SKIP
         [NamedValue(text='Cape Town', table='port', column='name')]
@@ -249,7 +249,7 @@ def _write_value(value: Any) -> str:
 
 
 def _end_statement(sql: str) -> str:
-    """A statement with its semicolon, on a line of its own where the statement ends in a comment.
+    """Return a statement with its semicolon, on a line of its own after a comment.
 
     >>> _end_statement("CREATE TABLE t (a)"), _end_statement("CREATE VIEW v AS SELECT 1 -- one")
     ('CREATE TABLE t (a);', 'CREATE VIEW v AS SELECT 1 -- one\\n;')
@@ -260,9 +260,10 @@ def _end_statement(sql: str) -> str:
 
 
 def _read_descriptions(path: Path) -> dict[str, list[str]]:
-    """What the corpus says of the columns of each table, a line a column, by the table's name in
-    small letters; nothing if there is no file. {"ship": {"tons": {"description": "gross tonnage",
-    "values": "0: not known"}}} gives {"ship": ["tons: gross tonnage; values: 0: not known"]}."""
+    """Return the corpus's descriptions of the columns of each table, one line per column, by the
+    table's name in lower case; {} if there is no file. {"ship": {"tons": {"description": "gross
+    tonnage", "values": "0: not known"}}} gives {"ship": ["tons: gross tonnage; values: 0: not
+    known"]}."""
     descriptions = {}
     for table, columns in (read_json(path) if path.is_file() else {}).items():
         lines = []
@@ -308,7 +309,7 @@ def _quote_where_needed(name: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """The words of a text in small letters, without the s of a plural."""
+    """Return the words of a text in lower case, without the s of a plural."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return [word.removesuffix("s") if len(word) >= _MIN_CHARACTERS else word for word in words]
 
@@ -320,10 +321,10 @@ def _quote(text: str) -> str:
 
 @dataclass(frozen=True)
 class PromptExample:
-    """A question with its prompt, as trainers take it, and its place in its split.
+    """A question with its prompt for trainers, and its index in its split.
 
-    schemas: those that its template may show, by their names.
-    recalls: whether such a schema has all tables that gold SQL reads, if schemas are searched.
+    schemas: the schemas that its template may show, by their names.
+    recalls: if schemas are searched, whether each has all tables that gold SQL reads.
     """
 
     question: Question
@@ -334,27 +335,28 @@ class PromptExample:
 
     @cached_property
     def ground_truth(self) -> str:
-        """The gold answer as JSON text: a column of a table has one type, an answer has not."""
+        """Return the gold answer as JSON text: a column of a table has one type, answers have
+        not."""
         return encode_json(self.question.gold_answer).decode()
 
     @property
     def messages(self) -> list[Message]:
-        """The prompt as a chat."""
+        """Return the prompt as a chat."""
         return [{"role": "user", "content": self.prompt}]
 
     @cached_property
     def reward_terms(self) -> dict[str, Any]:
-        """What a reward must know besides the answer."""
+        """Return the terms of a reward beside the answer."""
         return list_reward_terms(self.question)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What a reward or an analysis may want to know besides the answer."""
+        """Return facts for a reward or an analysis beside the answer."""
         return {name: getattr(self.question, name) for name in KNOWN} | self.reward_terms
 
 
 def make_completion(gold_sql: str) -> list[Message]:
-    """What the prompt asks for, as an assistant would say it.
+    """Return gold SQL as an assistant would answer the prompt.
 
     >>> make_completion("SELECT 1")
     [{'role': 'assistant', 'content': '```sql\\nSELECT 1\\n```'}]
@@ -365,18 +367,18 @@ def make_completion(gold_sql: str) -> list[Message]:
     return [{"role": "assistant", "content": f"{fence}sql\n{gold_sql}\n{fence}"}]
 
 
-# It reaches nothing outside of what it is given, and fails on a name that it is not given.
+# The template reaches only the given values, and fails on an unknown name.
 _ENVIRONMENT = ImmutableSandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
 
 
 def read_template(path: Path) -> Template:
-    """The template of a file.
+    """Return the template of a file.
 
     Raises:
-        FileNotFoundError: where there is none.
-        InputError: with the line, where it is no template.
+        FileNotFoundError: there is no such file.
+        InputError: names the line that is invalid.
     """
     try:
         return _ENVIRONMENT.from_string(path.read_text(encoding="utf-8"))
@@ -385,7 +387,7 @@ def read_template(path: Path) -> Template:
 
 
 def shows(path: Path, name: str) -> bool:
-    """Whether the template of a file shows what it is given by a name."""
+    """Return whether the template of a file uses a name."""
     tree = _ENVIRONMENT.parse(path.read_text(encoding="utf-8"))
     return name in meta.find_undeclared_variables(tree)
 
@@ -402,18 +404,19 @@ def make_prompt_examples(
     is_searched: bool = False,
     is_widened: bool = False,
 ) -> Iterator[PromptExample]:
-    """The prompt examples of a split, in order; each database, whose questions stand together, is
-    described once.
+    """Yield the prompt examples of a split, in order. Each database, whose questions are together,
+    is described once.
 
-    links: the tables that somebody chose for questions, by question id.
-    is_searched: templates may show `searched_schema`, and `recalls` are told.
+    links: tables that were chosen for questions, by question id.
+    is_searched: templates may show `searched_schema`, and `recalls` are filled.
     is_widened: the databases have tables of others (`answerkey.exports.widened`). A linked schema
-        then shows, beside those of gold, as many as find room: what they join, and what is found.
+        then shows, beside gold's tables, as many as fit: tables that they join, and tables that the
+        search finds.
 
     Raises:
-        FileNotFoundError: where a database or their manifest is missing.
-        InputError: where a database is not the one of the manifest, where links name a table that
-            it does not have, or where the template asks for a name that it is not given.
+        FileNotFoundError: a database or the manifest is missing.
+        InputError: a database is not the one of the manifest, links name a table that it does not
+            have, or the template uses an unknown name.
     """
     index = 0
     hashes = read_database_hashes(databases)
@@ -471,7 +474,7 @@ def _is_within(names: Iterable[str], others: Iterable[str]) -> bool:
     return set(map(fold_name, names)) <= set(map(fold_name, others))
 
 
-# How long prompts are.
+# The lengths of prompts.
 
 
 SCHEMAS = ("schema", "compact_schema", "linked_schema")
@@ -480,10 +483,10 @@ LIMITS = (512, 1024, 2048, 4096, 8192)  # tokens: verl filters at 512 by default
 
 
 def read_tokenizer(folder: Path) -> Tokenizer | None:
-    """The tokenizer of `tokenizer.json` in a folder; None where there is no such file.
+    """Return the tokenizer of `tokenizer.json` in a folder; None if there is no such file.
 
     Raises:
-        InputError: where the package `tokenizers` is missing.
+        InputError: the package `tokenizers` is missing.
     """
     path = folder / "tokenizer.json"
     if not path.is_file():
@@ -496,7 +499,7 @@ def read_tokenizer(folder: Path) -> Tokenizer | None:
 
 
 class PromptLengths:
-    """The lengths of prompts, and of chats, which are each a prompt with its completion.
+    """The lengths of prompts, and of chats, each of which is a prompt with its completion.
 
     >>> lengths = PromptLengths(None)
     >>> lengths.add("Which ships?", "SELECT name")
@@ -506,7 +509,7 @@ class PromptLengths:
 
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self._tokenizer = tokenizer
-        # By what is measured (prompt, chat, or a schema) and in what (characters or tokens).
+        # By what is measured (prompt, chat, or a schema) and its unit (characters or tokens).
         self._counts: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
 
     def add_example(self, example: PromptExample) -> None:
@@ -522,7 +525,7 @@ class PromptLengths:
         """Measure a prompt and its completion."""
         sizes = {"characters": (len(prompt), len(completion))}
         if self._tokenizer is not None:
-            # Half a surrogate pair, which a text of JSON may have, is no text to a tokenizer.
+            # A tokenizer does not accept a lone surrogate, which JSON text may contain.
             texts = [part.encode(errors="replace").decode() for part in (prompt, completion)]
             encodings = self._tokenizer.encode_batch(texts, add_special_tokens=False)
             of_prompt, of_completion = (len(encoding.ids) for encoding in encodings)
@@ -532,9 +535,9 @@ class PromptLengths:
             self._counts["chat", unit].append(own + more)
 
     def summarize(self) -> dict[str, Any]:
-        """Median, 95th percentile and longest, of prompts, chats and each kind of schema; how many
-        have more tokens than the LIMITS; and, if schemas are searched, in which share of questions
-        one has all tables that gold SQL reads. What was not counted is None."""
+        """Return median, 95th percentile and maximum for prompts, chats and each kind of schema;
+        the number above each of the LIMITS in tokens; and, if schemas are searched, the share of
+        questions for which one has all tables that gold SQL reads. None: not counted."""
         lengths: dict[str, Any] = {}
         for name in ("prompt", "chat"):
             tokens = self._counts[name, "tokens"]
@@ -555,7 +558,7 @@ class PromptLengths:
 
 
 def _summarize(counts: list[int]) -> dict[str, int | None]:
-    """Nearest-rank percentiles, which are lengths that occur."""
+    """Return nearest-rank percentiles, which are lengths that occur."""
     ordered, shares = sorted(counts), {"median": 0.5, "p95": 0.95, "longest": 1}
     return {
         name: ordered[ceil(share * len(ordered)) - 1] if ordered else None

@@ -1,8 +1,8 @@
-"""The dataset as an SQLite file to browse: what was selected, and what was left out and why.
+"""Write the dataset as an SQLite file to browse: selected questions, and excluded ones with
+reasons.
 
-Full-text search is over question and SQL; the indexes are declared as sqlite-utils and datasette
-expect, which find them by themselves. The same questions give the same bytes, in most versions of
-SQLite.
+Full-text search covers question and SQL. The indexes are declared in the way in which sqlite-utils
+and datasette detect them. The same questions give the same bytes, in most versions of SQLite.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ _OF_EXCLUDED = (
     "detail",
     "gold_sql",
 )
-# Of https://sqlite.org/fileformat2.html: where the header of the file ends, and what kinds of page
-# hold a tree, with the length of their headers.
+# From https://sqlite.org/fileformat2.html: the end of the file's header, and the kinds of b-tree
+# pages with the lengths of their headers.
 _FILE_HEADER_BYTES = 100
 _PAGE_HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 
@@ -112,7 +112,8 @@ def _make_question_row(example: PromptExample) -> tuple[Any, ...]:
 
 
 def _make_excluded_row(record: dict[str, Any]) -> tuple[Any, ...]:
-    """Text that SQLite cannot hold, half of a surrogate pair, is spelt out."""
+    """Return the row of an excluded question; lone surrogates, which SQLite cannot hold, are
+    escaped."""
     texts = (record[name].encode("utf-8", "backslashreplace").decode() for name in _OF_EXCLUDED)
     return *texts, _list_codes(record["flags"]), record["answer_risk"], record["sql_risk"]
 
@@ -125,7 +126,7 @@ def _list_codes(flags: list[dict[str, Any]]) -> str:
 def write_questions_db(
     path: Path, excluded: Iterable[dict[str, Any]], *, has_clock: bool = False
 ) -> Iterator[Callable[[PromptExample], object]]:
-    """A function that adds a question; the file takes the place of `path` when the block ends."""
+    """Yield a function that adds a question; the file replaces `path` when the block ends."""
 
     def insert(table: str, row: tuple[Any, ...]) -> None:
         connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row)
@@ -136,7 +137,7 @@ def write_questions_db(
 
     with replace_file(path) as file:
         with closing(sqlite3.connect(file.name)) as connection:
-            connection.execute("PRAGMA journal_mode = OFF")  # what is cut short is thrown away
+            connection.execute("PRAGMA journal_mode = OFF")  # an incomplete file is thrown away
             connection.executescript(_LAYOUT)
             if has_clock:
                 connection.execute(_ADD_CLOCK)
@@ -151,12 +152,12 @@ def write_questions_db(
 
 
 def _drop_traces(file: BinaryIO) -> None:
-    """Clear what tells of how the file was written, and not of what it holds."""
+    """Clear bytes that depend on how the file was written, and not on its content."""
     # The change counter, the version that it is valid for, and SQLite's version number.
     for offset, value in ((24, 1), (92, 1), (96, 0)):
         file.seek(offset)
         file.write(value.to_bytes(4, "big"))
-    # What is left of earlier cells between the list of the cells of a page and the first of them.
+    # Remains of earlier cells, between the list of a page's cells and the first cell.
     for page_start in range(0, file.seek(0, os.SEEK_END), _PAGE_BYTES):
         file.seek(page_start)
         page = file.read(_PAGE_BYTES)

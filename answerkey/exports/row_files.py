@@ -1,12 +1,12 @@
-"""Files of rows, Parquet or JSON Lines: the same rows give the same bytes.
+"""Write files of rows, Parquet or JSON Lines: the same rows give the same bytes.
 
-Each kind of file is a class: it says what a row holds of a question, and writes rows. Another kind
-is one more class.
+Each kind of file is a class that makes a row from a question, and writes rows. Another kind is
+another class.
 
-For Parquet, Arrow reads the rows as JSON: it refuses the number 1 in a column of text, of which
-`Dataset.from_list` would make "1", and imports no pandas, as it does to read Python's objects. It
-packs the files with zstd, where `Dataset.to_parquet` knows only snappy, with which prompts take
-three times as much.
+For Parquet, Arrow reads the rows as JSON. It refuses the number 1 in a column of text, which
+`Dataset.from_list` would turn into "1". It does not import pandas, as it would to read Python's
+objects. It compresses with zstd; `Dataset.to_parquet` knows only snappy, and its files of prompts
+are three times as large.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from pyarrow import json
 from answerkey.base.records import encode_compactly, encode_json, hash_file, replace_file
 
 _GROUP_ROWS = 5000
-_GROUP_CHARACTERS = 200_000_000  # of prompts: those of large schemas have a quarter of a million
+_GROUP_CHARACTERS = 200_000_000  # of prompts: one with a large schema has a quarter of a million
 
 
 Row = dict[str, Any]
-WriteRows = Callable[[list[Row]], int]  # it returns how many bytes they take in memory
+WriteRows = Callable[[list[Row]], int]  # returns their size in memory, in bytes
 
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A Parquet file: the types of its columns, the row that it has of a question, and whether it
-    has one."""
+    """A Parquet file: the types of its columns, the function that makes a row of a question, and
+    the one that says whether a question has a row."""
 
     schema: pa.Schema
     make_row: Callable[[Any], Row]
@@ -59,7 +59,7 @@ class ParquetTable:
 
 @dataclass(frozen=True)
 class Lines:
-    """A file of JSON Lines: the object that it has of a question, and whether it has one."""
+    """A file of JSON Lines: the same, with an object in place of a row."""
 
     make_row: Callable[[Any], Row]
     takes: Callable[[Any], bool] = lambda _: True
@@ -74,7 +74,7 @@ Format = ParquetTable | Lines
 
 
 class WrittenFile(NamedTuple):
-    """What a card says of a file: its rows, their size in memory, its own size and checksum."""
+    """The facts of a file for a card: its rows, their size in memory, its own size and checksum."""
 
     rows: int
     size_bytes: int
@@ -85,13 +85,13 @@ class WrittenFile(NamedTuple):
 def write_files(
     questions: Iterable[Any], formats: Mapping[Path, Format], *, group_rows: int = _GROUP_ROWS
 ) -> dict[Path, WrittenFile]:
-    """Write the files of the same questions, of which `group_rows` are held at a time, or fewer if
+    """Write the files of the same questions. At most `group_rows` questions are in memory, fewer if
     their prompts are long.
 
-    Without a question that a format takes there is no file, since readers fail on one without rows.
+    If no question has a row in a file, the file is not written: readers fail on one without rows.
 
     Raises:
-        pyarrow.ArrowException: on a value of another type than its column.
+        pyarrow.ArrowException: a value has another type than its column.
     """
     remaining = iter(questions)
     group = _take_group(remaining, group_rows)
@@ -132,7 +132,7 @@ def _take_group(questions: Iterator[Any], most: int) -> list[Any]:
 
 
 def _make_rows(rows: list[Row], schema: pa.Schema) -> pa.Table:
-    """The rows in Arrow's memory. Files, which are no JSON, are put beside what it reads."""
+    """Return the rows as an Arrow table. Files, which JSON cannot hold, are added to it."""
     files = [field for field in schema if field.type == pa.binary()]
     contents = [[row.pop(field.name) for row in rows] for field in files]
     text = "\n".join(map(encode_compactly, rows)).encode()

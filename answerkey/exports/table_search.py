@@ -1,9 +1,9 @@
-"""Search for the tables that a question needs, as a prompt of a large schema does.
+"""Search for the tables that a question needs, for the prompt of a large schema.
 
-SQLite's own index of full texts ranks tables by BM25: names of tables and columns, and what the
-corpus says of columns, against the words of the question. A table that holds a value which the
-question names counts more, and so does one that a good table joins, since a query has to pass
-through it whether or not the question has a word for it.
+SQLite's full-text index ranks tables by BM25: the names of tables and columns, and the corpus's
+descriptions of columns, against the words of the question. A table scores more if it holds a value
+that the question names, and also if a table with a high score joins it: a query may have to pass
+through it although the question has no word for it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from answerkey.sqlite.schema import Table, fold_name
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_OF_NAMED_VALUE = 3.0  # about as much as a word that one table of many has
+_OF_NAMED_VALUE = 3.0  # about as much as a word that only one of many tables has
 _SHARE_OF_NEIGHBOR = 0.5
 
 
 class TableSearch:
     """The tables of a database, to be ranked; use it as a context manager.
 
-    descriptions: lines on the columns of tables, by the names of these in small letters.
+    descriptions: lines about the columns of tables, by the tables' names in lower case.
     """
 
     def __init__(self, tables: Sequence[Table], descriptions: Mapping[str, Sequence[str]]) -> None:
@@ -41,10 +41,10 @@ class TableSearch:
         self._connection.close()
 
     def rank(self, question: str, named: Iterable[str] = ()) -> list[str]:
-        """The names of all tables, those first that have most to do with a question. Where nothing
-        tells, they stand as in the schema.
+        """Return the names of all tables, those that match the question best first. Tables with the
+        same score keep the order of the schema.
 
-        named: tables that hold a value which the question names.
+        named: tables that hold a value that the question names.
 
         >>> search.rank("Which captains are older than 40?")                # doctest: +SKIP
         ['captain', 'ship', 'port', 'voyage']
@@ -61,7 +61,7 @@ class TableSearch:
         return sorted(names, key=lambda name: -totals[fold_name(name)])
 
     def list_neighbors(self, names: Iterable[str]) -> list[str]:
-        """The tables that join some of these, by a foreign key of either."""
+        """Return the tables that join some of these, by a foreign key of either."""
         found = [self._neighbors.get(fold_name(name), set()) for name in names]
         return sorted(set().union(*found))
 
@@ -74,7 +74,7 @@ class TableSearch:
                 (" OR ".join(f'"{word}"' for word in words),),
             )
             for place, score in rows:
-                scores[fold_name(self._tables[place].name)] = -score  # less is better there
+                scores[fold_name(self._tables[place].name)] = -score  # SQLite's best is the lowest
         return scores
 
     @cached_property
@@ -93,7 +93,7 @@ class TableSearch:
 
     @cached_property
     def _neighbors(self) -> Mapping[str, set[str]]:
-        """The tables that each one refers to, or that refer to it."""
+        """Return, for each table, those that it refers to, or that refer to it."""
         neighbors: dict[str, set[str]] = {fold_name(table.name): set() for table in self._tables}
         for table in self._tables:
             for key in table.foreign_keys:

@@ -1,16 +1,16 @@
-"""The formats of trainers: each has a folder, in which it has a file a split, and a README.md that
-names the splits: without it `datasets.load_dataset(FOLDER)` calls `eval` "test".
+"""The formats of trainers. Each has a folder with a file per split, and a README.md that names the
+splits: without it `datasets.load_dataset(FOLDER)` calls `eval` "test".
 
 verl's reward function and SkyRL's environment `answerkey` read `ground_truth` as JSON. (SkyRL's own
-`text2sql` would execute gold SQL at every reward.) TRL has three tables: with one for all, the
-trainer would choose which columns to read. `prompt_only` is for GRPOTrainer, which hands every
-column but the prompt to the reward function and to an environment's reset; `prompt_completion` is
-for SFTTrainer, and may be for both; `messages` is the whole chat, for language modelling. A line
-for OpenEnv is what an environment's reset takes, but for seed and episode_id, since a question is
+`text2sql` would execute gold SQL at every reward.) TRL has three tables, since the trainer chooses
+what to do by the columns of a table. `prompt_only` is for GRPOTrainer, which passes every column
+but the prompt to the reward function and to an environment's reset; `prompt_completion` is for
+SFTTrainer, and may be for both; `messages` is the whole chat, for language modelling. A line for
+OpenEnv has the arguments of an environment's reset, except seed and episode_id, since a question is
 played many times. `prompts` has the prompt of every question.
 
-Of the questions to train on, what a reward reads has those whose test suite proves enough, and what
-has gold SQL as its completion has those whose gold SQL is not too doubtful.
+A question to train on is in files for rewards if its test suite proves enough, and in files with
+gold SQL as the completion if its gold SQL is not too doubtful.
 
 Sources: "Prepare Data for Post-Training" in verl's documentation, whose dataset reads `index` of
 extra_info; "Dataset Preparation" in SkyRL's; "Dataset formats and types" and "OpenEnv Integration"
@@ -38,8 +38,8 @@ from answerkey.exports.row_files import Format, Lines, ParquetTable, write_files
 
 
 def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> ParquetTable:
-    """A table of verl or SkyRL, which differ in a column of their own and in the words of a reward:
-    the name of its column, and of its field beside ground_truth."""
+    """Return a table for verl or SkyRL. They differ in a column of their own, and in the names of
+    the reward's column and of its field beside ground_truth."""
     (name, value), (column, method) = own, reward
     schema = pa.schema(
         {
@@ -89,7 +89,7 @@ def _make_messages(example: PromptExample) -> dict[str, Any]:
 
 
 def _make_reset(example: PromptExample) -> dict[str, Any]:
-    """The fields of a reset in OpenEnv, of which some are JSON text, so that tables can hold them.
+    """Return the fields of a reset in OpenEnv; some are JSON text, so that tables can hold them.
 
     The policy never sees them: the answer key stays with the environment.
     """
@@ -113,7 +113,7 @@ def _make_prompt(example: PromptExample) -> dict[str, Any]:
 
 PROMPTS, COMPLETIONS, MESSAGES = "prompts", "trl/prompt_completion", "trl/messages"
 _WITHOUT_REWARD, _WITH_GOLD_SQL = {PROMPTS, MESSAGES}, {COMPLETIONS, MESSAGES}
-# The formats by their folders, which have a file for each split.
+# The formats by their folders, each with a file per split.
 FORMATS: dict[str, Format] = {
     "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
     "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
@@ -141,16 +141,17 @@ def write_formats(
     max_sql_risk: float | None,
     **options: Any,
 ) -> dict[str, dict[str, int]]:
-    """Write every format of every split that has questions, and hand each example to the watchers
-    as well. Return how many questions each format has, by split and by its name. Options are those
-    of `make_prompt_examples`.
+    """Write every format of every split that has questions, and pass each example to the watchers
+    as well. Return the number of questions of each format, by split and by its name. Options are
+    those of `make_prompt_examples`.
 
-    min_mutation_score: a question to train on that is below stays out of what rewards read.
-    max_sql_risk: one that is above stays out of what has gold SQL as its completion.
+    min_mutation_score: a question to train on with a lower score is left out of files for rewards.
+    max_sql_risk: one with a higher risk is left out of files with gold SQL as the completion.
 
-    Each format has a folder, with or without files, since DVC expects it. A table has the column
-    `now` only if the corpus of some question has a clock.
+    Each format has a folder, even without files, since DVC expects it. A table has the column `now`
+    only if the corpus of some question has a clock.
 
+    Raises:
     Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
@@ -197,7 +198,7 @@ def write_formats(
 
 
 def describe_counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return a line for each split whose formats differ in how many questions they have.
+    """Return a line for each split whose formats differ in their number of questions.
 
     >>> describe_counts({"train": {"verl": 253, "trl/messages": 238, "openenv": 253}})
     ['train: 253 questions in verl, openenv; 238 in trl/messages']
@@ -216,7 +217,7 @@ def describe_counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
 
 
 def _name_splits(files: Iterable[Path]) -> str:
-    """A README.md that says of the files of a folder which splits they are.
+    """Return a README.md that says which files of a folder belong to which split.
 
     Source: "Manual Configuration" of the repository structure in the documentation of datasets.
     """

@@ -1,14 +1,14 @@
-"""Databases among tables of others: the same questions, of a schema of 50, 100 or 500 tables.
+"""Widen databases by tables of other databases: the same questions on 50, 100 or 500 tables.
 
 The tables come, with a few rows each, from other databases of the same corpus and the same split,
-so that training sees nothing of eval. Gold SQL and its answer stay what they are:
+so that training sees nothing of eval. Gold SQL and its answer do not change:
 
-- A database that has a table of the same name ("Ship", "ships") is about the same things. None of
-  its tables is taken: the question might be asked of them as well.
-- Gold SQL, and every other query that is right, is executed on the widened database, and must give
-  its stored answer there. Else the database stays as it is.
+- If another database has a table of the same name ("Ship", "ships"), it is about the same things.
+  None of its tables is used: the question might be about them as well.
+- Gold SQL, and every other right query, is executed on the widened database and must give its
+  stored answer there. Otherwise the database is not widened.
 
-All tables stand in an order that a seed chooses, so that their places tell nothing.
+A seed decides the order of all tables, so that their positions reveal nothing.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.sqlite.schema import fold_name, quote_name
 from answerkey.variants.rows import TableRows, read_rows
 
-_ADDED_ROWS = 5  # about so many of a table that is added: enough to see what it holds
-_PAGE_BYTES = 1024  # a table takes a page at least, and those that are added are small
-_KEPT_DONORS = 200  # in memory: neighbors in a circle take from the same ones
+_ADDED_ROWS = 5  # about this many of an added table: enough to see its content
+_PAGE_BYTES = 1024  # a table takes at least one page, and added ones are small
+_KEPT_DONORS = 200  # in memory: adjacent databases of a circle use the same ones
 _UNSAFE = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA secure_delete = ON;"
 _NOT_IN_WORDS = re.compile(r"[\W_]+")
 
 
 class Added(NamedTuple):
-    """A table for other databases, with some rows, and what its corpus says of its columns."""
+    """A table for other databases, with some rows, and its corpus's descriptions of its columns."""
 
     rows: TableRows
     descriptions: Any
@@ -68,9 +68,9 @@ class Added(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of a database: how many tables are its own, and how many were added.
+    """The result for a database: the numbers of its own and of added tables.
 
-    fault: why none was added, though others have some; None: nothing went wrong.
+    fault: why none was added although others have some; None: no fault.
     """
 
     own: int
@@ -84,9 +84,9 @@ class Outcome:
 
 @dataclass
 class Widened:
-    """What became of databases, by their names, where each shall have so many tables.
+    """The results for databases, by their names, with the wanted number of tables.
 
-    same_answers: how many queries gave their stored answers on databases that were widened.
+    same_answers: how many queries gave their stored answers on widened databases.
     """
 
     asked: int
@@ -95,11 +95,11 @@ class Widened:
 
     @property
     def faults(self) -> dict[str, str]:
-        """Why databases stay as they are, by their names."""
+        """Return why databases were not widened, by their names."""
         return {name: one.fault for name, one in self.outcomes.items() if one.fault is not None}
 
     def summarize(self) -> dict[str, Any]:
-        """The counts, as metrics have them."""
+        """Return the counts for metrics."""
         counts = sorted(one.tables for one in self.outcomes.values())
         return {
             "databases": len(counts),
@@ -116,7 +116,7 @@ class Widened:
 
 
 def describe_shortfall(summary: Mapping[str, Any]) -> str | None:
-    """Return a sentence on databases that have fewer tables than are asked for; None: none has.
+    """Return a sentence about databases with fewer tables than wanted; None if there are none.
 
     summary: that of `Widened.summarize`.
 
@@ -141,11 +141,11 @@ median and 56 the most, since others of the same corpus and split have no more t
 def widen_databases(
     product: Path, databases: Path, out: Path, *, tables: int, seed: int
 ) -> Widened:
-    """Fill the folder `out`, laid out as that of the databases: each one that has questions, with
-    so many tables, as far as others of its corpus and split have them.
+    """Fill the folder `out`, laid out as that of the databases, with each database that has
+    questions. Each gets `tables` tables, or as many as others of its corpus and split have.
 
     Raises:
-        InputError: no database has another one to take tables from.
+        InputError: no database can take tables from another one.
     """
     manifest = read_manifest(databases / "manifest.json")
     circles = _draw_circles(product, manifest, seed)
@@ -185,8 +185,8 @@ def _find(folder: Path, name: str) -> Path:
 def _draw_circles(
     product: Path, manifest: Mapping[str, ManifestEntry], seed: int
 ) -> list[list[str]]:
-    """The databases that may take tables from each other: of one corpus, and asked in the same
-    splits. Each circle is in an order that the seed chooses; one takes from those that follow it.
+    """Return the databases that may take tables from each other: of one corpus, with questions in
+    the same splits. The seed orders each circle; a database takes tables from those that follow it.
     """
     splits = defaultdict(set)
     for split in SPLITS:
@@ -211,7 +211,7 @@ def _explain_nothing(widened: Widened) -> str:
 
 
 def read_tables(path: Path) -> list[Added]:
-    """The tables of a database with some rows each; none if they cannot be made elsewhere."""
+    """Return the tables of a database with some rows each; [] if they cannot be copied."""
     try:
         tables = read_rows(path, max_rows=_ADDED_ROWS).tables
     except InputError:
@@ -226,11 +226,11 @@ def _read_descriptions(path: Path) -> dict[str, Any]:
 
 
 def choose_tables(own: Iterable[str], others: Iterable[Sequence[Added]], count: int) -> list[Added]:
-    """Return so many tables of other databases, one database after the other, none of which has a
-    table that is named as one of `own`; fewer if they have no more.
+    """Return `count` tables of other databases, or fewer if they have no more. They are taken from
+    one database after the other, except from those with a table that is named as one of `own`.
 
-    A table that refers to one that is not chosen is left out: it would refer to nothing, or to
-    something else.
+    A table that refers to a table that is not chosen is left out: its reference would lead to
+    nothing, or to another table.
     """
     names = {_loosen(name) for name in own}
     chosen: dict[str, Added] = {}
@@ -259,7 +259,7 @@ def _drop_dangling(tables: Sequence[Added]) -> list[Added]:
 
 
 def _loosen(name: str) -> str:
-    """A name without what two names of one thing may differ in.
+    """Return a name without parts in which two names of one thing may differ.
 
     >>> _loosen("Ship_Owners"), _loosen("shipowner")
     ('shipowner', 'shipowner')
@@ -270,7 +270,7 @@ def _loosen(name: str) -> str:
 def _widen(
     source: Path, others: Iterable[Sequence[Added]], target: Path, asked: int, seed: int
 ) -> Outcome:
-    """Write a database with tables of others, or a copy of it, and say which."""
+    """Write a database with tables of others, or a copy of it. Return which of the two."""
     with closing(open_database(source)) as connection:
         named = connection.execute(
             "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
@@ -302,7 +302,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _build(source: Path, added: Sequence[Added], target: Path, seed: int) -> bytes:
-    """The bytes of a database with more tables, all in another order."""
+    """Return the bytes of a database with more tables, all in another order."""
     with TemporaryDirectory(dir=target.parent) as folder:
         path = Path(folder) / source.name
         shutil.copyfile(source, path)
@@ -310,7 +310,7 @@ def _build(source: Path, added: Sequence[Added], target: Path, seed: int) -> byt
             connection.executescript(f"{_UNSAFE} BEGIN")
             for (trigger,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-            ).fetchall():  # which no query fires, and what is written here would
+            ).fetchall():  # no query fires them, but the inserts here would
                 connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
             for rows in (table.rows for table in added):
                 connection.execute(rows.table.sql)
@@ -324,8 +324,8 @@ def _build(source: Path, added: Sequence[Added], target: Path, seed: int) -> byt
 
 
 def _shuffle_tables(connection: sqlite3.Connection, random: Random) -> None:
-    """Let tables stand in another order in the schema, before all indexes and views. VACUUM, which
-    comes after it, makes them in that order."""
+    """Reorder the tables in the schema, before all indexes and views. A VACUUM afterwards writes
+    them in that order."""
     entries = connection.execute("SELECT type, rowid FROM sqlite_master ORDER BY rowid").fetchall()
     tables = [rowid for kind, rowid in entries if kind == "table"]
     random.shuffle(tables)
@@ -338,11 +338,11 @@ def _shuffle_tables(connection: sqlite3.Connection, random: Random) -> None:
 
 
 def _count_same(questions: Iterable[Question], path: Path) -> tuple[int, str | None]:
-    """How many queries of questions give their stored answers on a database; and which gives
-    another one, at which the count ends."""
+    """Count the queries of questions that give their stored answers on a database. Stop at the
+    first one with another answer, and return it."""
     count = 0
     with ExitStack() as stack:
-        opened: dict[str | None, GuardedDatabase] = {}  # by what the clock says
+        opened: dict[str | None, GuardedDatabase] = {}  # by the time of the clock
         for question in questions:
             if (database := opened.get(question.now)) is None:
                 database = stack.enter_context(GuardedDatabase(path, now=question.now))

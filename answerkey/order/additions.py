@@ -4,8 +4,7 @@ Over millions, `SELECT sum(debit) - sum(credit) FROM entry` gives 1.2e-10 where 
 credit)` gives 0.0: both mean 0. No relative tolerance helps, and an absolute one must be small
 beside the values that were added. So the query is executed again with each of its additions shifted
 by a possible rounding error. The distance that the answer moves is the tolerance. Later steps scale
-it,
-too: if bytes are added and shown in terabytes, the tolerance is in terabytes.
+it, too: if bytes are added and shown in terabytes, the tolerance is in terabytes.
 """
 
 from __future__ import annotations

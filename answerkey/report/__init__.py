@@ -1,1 +1,1 @@
-"""The report: one page to look at a dataset with."""
+"""The report: a page to look at a dataset."""

@@ -1,4 +1,4 @@
-"""What the columns of a database hold, in words: a reader of gold would query for it."""
+"""Describe the columns of a database in words, so that a reader of gold need not query for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SUMMARY = (
     "SELECT group_concat(DISTINCT typeof({0})), count(DISTINCT {0}), count(*) - count({0}),"
     " quote(min({0})), quote(max({0})) FROM {1}"
 )
-# Text is cut before it is quoted, so that the last quote stays.
+# Texts are cut before they are quoted, so that the closing quote remains.
 _VALUES = (
     "SELECT CASE typeof({0}) WHEN 'blob' THEN '<' || length({0}) || ' bytes>'"
     " ELSE quote(CASE WHEN typeof({0}) = 'text' AND length({0}) > 40"
@@ -23,7 +23,7 @@ _VALUES = (
 
 
 class TableSummary(TypedDict):
-    """How many rows a table has, and what each column holds: its name, and words."""
+    """The number of rows of a table, and the name and description of each column."""
 
     rows: str
     columns: list[tuple[str, str]]
@@ -32,9 +32,9 @@ class TableSummary(TypedDict):
 def summarize_table(
     database: GuardedDatabase, table: Table, *, max_steps: int | None = None
 ) -> TableSummary:
-    """The columns in words, such as "integer, 6 different, 1 NULL, from 12 to 90", or, of text and
-    of few values, the most frequent ones first, as SQL spells them. A column that takes more steps
-    is not counted.
+    """Describe each column in words, such as "integer, 6 different, 1 NULL, from 12 to 90". For
+    text and for few values, it lists the most frequent values first, as SQL writes them. A column
+    that needs more steps is not described.
     """
     source = quote_name(table.name)
     try:

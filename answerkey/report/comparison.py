@@ -1,6 +1,6 @@
-"""Two runs side by side: which questions came, went and changed between a git revision and now.
+"""Compare two runs: questions that were added, removed or changed between a git revision and now.
 
-The product of the revision comes from DVC's cache, or from its remote; nothing is checked out.
+The product of the revision comes from DVC's cache or its remote; nothing is checked out.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Snapshot(NamedTuple):
 
 
 def compare_product(revision: str) -> str:
-    """What differs between the product of a git revision and the one here, as text.
+    """Return the differences between the product of a git revision and the one here, as text.
 
     Raises:
-        FileNotFoundError: where no product lies here.
-        InputError: where DVC does not have that of the revision, with its own words.
+        FileNotFoundError: there is no product here.
+        InputError: DVC does not have that of the revision; with DVC's message.
     """
     now = _read_snapshot(PRODUCT)
     top, prefix = _find_git_root()
@@ -55,7 +55,7 @@ def compare_product(revision: str) -> str:
 
 
 def _find_git_root() -> tuple[str, str]:
-    """The way to the root of the git repository, which alone has revisions, and the way back."""
+    """Return the path to the root of the git repository, which has the revisions, and back."""
     command = ["git", "rev-parse", "--show-cdup", "--show-prefix"]
     done = subprocess.run(command, capture_output=True, text=True)
     top, prefix = done.stdout.splitlines() or ("", "")
@@ -73,7 +73,7 @@ def _read_snapshot(product: Path) -> Snapshot:
 
 
 def describe_changes(then: Snapshot, now: Snapshot) -> Iterator[str]:
-    """The lines that tell two runs apart, by id.
+    """Yield the lines in which two runs differ, by id.
 
     >>> cars = {"question_text": "Which cars?", "difficulty": "easy"}
     >>> then = Snapshot({"a": cars, "b": cars}, {"c": "not_selected"})
@@ -111,7 +111,7 @@ def describe_changes(then: Snapshot, now: Snapshot) -> Iterator[str]:
 
 
 def list_changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """The fields that differ, each with both values; 1 and 1.0 differ.
+    """Return the fields that differ, each with both values; 1 and 1.0 differ.
 
     >>> list_changes({"gold_answer": [1], "split": "eval"}, {"gold_answer": [1.0], "split": "eval"})
     ['gold_answer: [1] -> [1.0]']

@@ -1,7 +1,7 @@
-"""The picture at the head of the page: what came in, what is usable, and where each question ended.
+"""The chart at the head of the page: loaded questions, usable ones, and where each question ended.
 
-Bands are as thick as they have questions. Each ends at a line of text that names it, so that the
-picture only stretches while the text keeps its size: one picture for every screen.
+The thickness of a band is its number of questions. Each band ends at a line of text that names it.
+So only the chart stretches, while the text keeps its size: one chart for every screen.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from answerkey.flags import EXPLANATIONS
 if TYPE_CHECKING:
     from answerkey.exports.product import RunCounts
 
-# Heights are in sixteenths of the size of text, places along the picture in hundredths of it.
+# Heights are in sixteenths of the text size, positions along the chart in hundredths of its width.
 _ALL = 200  # of all questions
 _LINE = 36  # of an end with its text, at least
 _THINNEST = 1.5
 _GAP = 3
 _BAR, _USABLE, _BEND = 3, 45, 75
-_MAX_REASONS = 9  # of which each has a band
+_MAX_REASONS = 9  # with a band of their own
 
 _KEPT = {"train": "to train on", "eval": "to evaluate with"}
 
 
 class End(TypedDict):
-    """Where questions end: in a split, or left out for a reason.
+    """An end for questions: a split, or a reason for which they are left out.
 
     kind: kept, spare (usable and not selected) or lost.
     link: to these questions in the table; text: the name in words, if it is a code.
@@ -51,7 +51,7 @@ class Band(TypedDict):
 
 
 class Flow(TypedDict):
-    """The picture: bars are places, widths and heights as SVG's rect has them."""
+    """The chart: the positions of bars, and widths and heights as in SVG's rect."""
 
     height: float
     ends: list[End]
@@ -60,10 +60,10 @@ class Flow(TypedDict):
 
 
 def draw_flow(counts: RunCounts) -> Flow:
-    """The picture of a run; without any question it has no end."""
+    """Return the chart of a run; without questions it has no end."""
     ends: list[End] = []
     bands: list[Band] = []
-    left, right, usable = 0.0, 0, 0.0  # how far down either side is taken
+    left, right, usable = 0.0, 0, 0.0  # the positions reached on either side, from the top
     for kind, name, text, link, count in _list_ways(counts):
         thick = max(_THINNEST, _ALL * count / counts["loaded"])
         height = max(_LINE, round(thick))
@@ -91,7 +91,7 @@ def draw_flow(counts: RunCounts) -> Flow:
 
 
 def _list_ways(counts: RunCounts) -> Iterator[tuple[str, str, str, str, int]]:
-    """Kind, name, text, link and count of each end that has questions, in their order."""
+    """Yield kind, name, text, link and count of each end that has questions, in their order."""
     for split in SPLITS:
         if count := counts["split"].get(split, 0):
             yield "kept", _KEPT[split], "", f"#outcome=selected&split={split}", count
@@ -109,7 +109,7 @@ def _list_ways(counts: RunCounts) -> Iterator[tuple[str, str, str, str, int]]:
 
 
 def _draw_band(left: float, right: float, thick: float) -> str:
-    """A band that runs straight to the bar of what is usable, and then bends."""
+    """Return a band that runs straight to the bar of usable questions, and then bends."""
     upper = f"M0 {left:.1f}H{_USABLE}C{_BEND} {left:.1f} {_BEND} {right:.1f} 100 {right:.1f}"
     low, high = left + thick, right + thick
     return f"{upper}V{high:.1f}C{_BEND} {high:.1f} {_BEND} {low:.1f} {_USABLE} {low:.1f}H0Z"

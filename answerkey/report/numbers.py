@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 READINGS_DIFFER, NO_VERDICT = "they differ", "none"  # as verdicts.js has them
 _EXAMPLES = 3  # of each code
-_MAX_BARS = 12  # of a chart: what one sees at a glance
+_MAX_BARS = 12  # of a chart, to be read at a glance
 
 
 class SupplyCell(TypedDict):
-    """How many questions are selected, of how many usable ones; and the share of its row."""
+    """The numbers of selected and of usable questions, and the cell's share of its row."""
 
     selected: int
     usable: int
@@ -43,7 +43,7 @@ class SupplyRow(TypedDict):
 class Chart(TypedDict):
     """Bars: their name, their number, and their length as a share of the longest.
 
-    others: what has no bar, in words: one of the same scale would be longer than all.
+    others: values without a bar, in words: a bar for them would be longer than all.
     """
 
     title: str
@@ -52,13 +52,13 @@ class Chart(TypedDict):
 
 
 class Example(Row):
-    """A question with the evidence of the code that it is an example of."""
+    """A question with the evidence of the code for which it is an example."""
 
     evidence: list[list[str]]
 
 
 class Code(TypedDict):
-    """A reason or a flag: its place on the page, how many questions have it, and some of them."""
+    """A reason or a flag: its anchor on the page, the number of its questions, and some of them."""
 
     id: str
     name: str
@@ -84,7 +84,7 @@ def make_facts(
     rows: Sequence[Row],
     suites: Iterable[SuiteRecord],
 ) -> dict[str, object]:
-    """What the page says in words and tables, by the names that its template has for it."""
+    """Return the facts of the page in words and tables, by their names in its template."""
     reasons, flags = counts["excluded"], counts["flags"]
     selected = [row for row in rows if row["reason"] is None]
     left_out = [row for row in rows if row["reason"] is not None]
@@ -111,8 +111,8 @@ def make_facts(
 
 
 def tabulate_supply(selection: SelectionSummary) -> list[SupplyRow]:
-    """The cells of the selection, a row a split and one for both, with their shares of the row; a
-    row's own share is one of all."""
+    """Return the cells of the selection, one row per split and one for both, with their shares of
+    the row. A row's own share is that of all questions."""
     taken = selection["cells"]
     rows = {
         split: {name: Counter[str](**taken[split][name]) for name in DIFFICULTIES}
@@ -143,7 +143,7 @@ def tabulate_supply(selection: SelectionSummary) -> list[SupplyRow]:
 
 
 def make_chart(title: str, counts: Mapping[str, int], order: Sequence[str] | None = None) -> Chart:
-    """Bars in the order of their vocabulary, or the longest first if it is open.
+    """Return bars in the order of their vocabulary, or the longest first if it is open.
 
     >>> make_chart("Ships", {"Tern": 1, "Sun": 2})["bars"]
     [('Sun', 2, 1.0), ('Tern', 1, 0.5)]
@@ -164,8 +164,8 @@ def make_chart(title: str, counts: Mapping[str, int], order: Sequence[str] | Non
 def list_codes(
     kind: str, counts: Mapping[str, int], examples: Mapping[str, list[Row]]
 ) -> list[Code]:
-    """The codes that were found, most first, each with its meaning and examples; `kind` (reason or
-    flag) tells their places in the page apart."""
+    """Return the codes that were found, most frequent first, each with its meaning and examples.
+    `kind` (reason or flag) makes their anchors in the page unique."""
     return [
         {
             "id": f"{kind}-{code}",
@@ -179,7 +179,7 @@ def list_codes(
                         pair for name, of in row["findings"] if name == code for pair in of
                     ],
                 }
-                for row in examples.get(code, ())  # none, if the rows are a small sample
+                for row in examples.get(code, ())  # empty if the page shows only a sample
             ],
         }
         for code, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -188,8 +188,8 @@ def list_codes(
 
 
 def tabulate_operators(suites: Iterable[SuiteRecord]) -> list[OperatorRow]:
-    """A row for each operator with the fates of its neighbors in all suites, those with the most
-    alive first, and the share that is killed of those that count, None if none does.
+    """Return a row for each operator with the fates of its neighbors in all suites, those with most
+    survivors first, and the share that is killed of those that count, None if none does.
 
     >>> tabulate_operators([{"operators": {"limit": {"killed": 3, "alive": 1, "undecided": 2}}}])
     [{'name': 'limit', 'killed': 3, 'alive': 1, 'undecided': 2, 'share': 0.75}]
@@ -216,8 +216,8 @@ def tabulate_operators(suites: Iterable[SuiteRecord]) -> list[OperatorRow]:
 def make_filters(
     rows: Sequence[Row], reasons: Mapping[str, int], flags: Mapping[str, int]
 ) -> list[tuple[str, str, dict[str, Iterable[str]]]]:
-    """The filters of the table: a key, a name, and options by the name of their group. Corpora are
-    offered where the rows are of several."""
+    """Return the filters of the table: a key, a name, and options by the name of their group. There
+    is a filter for corpora if the rows come from several."""
     corpora = sorted({row["corpus"] for row in rows})
     databases = sorted({row["database"] for row in rows})
     codes = {

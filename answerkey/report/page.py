@@ -1,8 +1,8 @@
-"""One page that works from disk: everything it needs is in it, and it may not ask for more.
+"""A page that works from disk: it contains everything it needs, and may not request anything.
 
-A policy in the page (Content-Security-Policy) lets the one script run whose hash it names, and
-forbids every request. What a question contains is only ever text: the template escapes it, and the
-script reads it from JSON that holds no `<`.
+A policy in the page (Content-Security-Policy) allows only the script whose hash it names, and
+forbids every request. The content of a question is always text: the template escapes it, and the
+script reads it from JSON that has no `<`.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ if TYPE_CHECKING:
     import jinja2
 
 TEMPLATES = Path(__file__).with_name("templates")
-DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without what extends it
+DATATABLES = Path(__file__).with_name("datatables")  # version 3.1.5, without extensions
 SCRIPTS_OF_WRONG = ("elements.js", "sql.js", "filters.js", "wrong.js")
 SCRIPTS = (
     *("elements.js", "sql.js", "rows.js", "filters.js", "suites.js", "repairs.js", "verdicts.js"),
     *("report.js", "decisions.js", "review.js"),
 )
 
-# A comment opened by a string or a pattern would swallow the end of the element.
+# "<!--" in a string or a pattern would open a comment and hide the end of the element.
 _COMMENT = ("<!--", r"<\!--")
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def embed_json(value: Any) -> str:
-    """JSON that may stand in a script element: no character of it ends the element.
+    """Return JSON for a script element: no character in it can end the element.
 
     >>> embed_json(["</script>", "a & b"])
     '["\\\\u003c/script\\\\u003e","a \\\\u0026 b"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character, escape in _ESCAPES.items():  # several times as fast as str.translate
+    for character, escape in _ESCAPES.items():  # several times faster than str.translate
         text = text.replace(character, escape)
     return text
 
 
 def make_script() -> str:
-    """The script of the dataset's page: DataTables, which sets `window.DataTable`, below its
-    licence, and in a block of its own what is ours."""
+    """Return the script of the dataset's page: DataTables with its licence, which defines
+    `window.DataTable`, and our own code in a block."""
     licence, library = (
         (DATATABLES / name).read_text(encoding="utf-8")
         for name in ("LICENSE.txt", "dataTables.min.js")
@@ -72,7 +72,7 @@ def read_template(name: str = "report.html.j2") -> jinja2.Template:
 
 
 def render_page(template: jinja2.Template, script: str, **facts: Any) -> bytes:
-    """The page: `facts` fill the template, whose script may run and no other."""
+    """Return the page: `facts` fill the template, and only `script` may run."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = template.render(
         **facts,
@@ -80,5 +80,5 @@ def render_page(template: jinja2.Template, script: str, **facts: Any) -> bytes:
         script=script,
         script_hash=f"'sha256-{digest}'",
     )
-    # UTF-8 has no lone surrogates: escaped, they stay what they are in JSON, and visible elsewhere.
+    # UTF-8 has no lone surrogates: escaped, they are unchanged in JSON, and visible elsewhere.
     return page.encode(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Wrong predictions as their page shows them: a card beside gold each, and what filters them."""
+"""Wrong predictions for their page: each is a card beside gold, with filters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MAX_CHARACTERS = 2000  # of a text
 
-# Of a filter: its key, its name, and the order of its values where they have one.
+# Filters: a key, a name, and the order of the values if they have one.
 _FILTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("reason", "Error", ()),
     ("wrong_on", "Wrong on", ("the database", "the test suite only")),
@@ -27,14 +27,15 @@ _FILTERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 class Cell(TypedDict):
-    """A value of a row: its text, and its kind: text, numeric or null, which look otherwise."""
+    """A value of a row: its text, and its kind: text, numeric or null, which are styled
+    differently."""
 
     kind: str
     text: str
 
 
 class TitledRows(TypedDict):
-    """Rows under a title, and how many there are in all."""
+    """Rows under a title, and the total number of rows."""
 
     title: str
     rows: list[list[Cell]]
@@ -44,8 +45,8 @@ class TitledRows(TypedDict):
 class Wrong(TypedDict):
     """A wrong prediction.
 
-    values: by the key of each filter, the value that it has.
-    gold, predicted: SQL as pieces that are coloured, and rows below it.
+    values: its value for the key of each filter.
+    gold, predicted: SQL in colored pieces, and rows below it.
     """
 
     id: str
@@ -61,7 +62,7 @@ class Wrong(TypedDict):
 
 
 def show_wrong(result: QuestionResult, score: Score, *, most_rows: int) -> Wrong:
-    """A prediction that is wrong, beside the gold of its question."""
+    """Return the card of a wrong prediction, beside the gold of its question."""
     question = result.question
     answer = question.gold_answer
     gold = answer if isinstance(answer, list) else [answer]
@@ -100,7 +101,7 @@ def show_wrong(result: QuestionResult, score: Score, *, most_rows: int) -> Wrong
 
 
 def make_wrong_filters(wrong: Sequence[Wrong]) -> list[tuple[str, str, list[str]]]:
-    """The filters that tell some of these from others: a key, a name, and values."""
+    """Return the filters that separate some of these cards: a key, a name, and values."""
     filters = []
     for key, name, order in _FILTERS:
         found = {one["values"][key] for one in wrong if key in one["values"]}

@@ -1,7 +1,7 @@
-"""Questions as the report shows them: what was decided, why, and an answer cut to what one reads.
+"""Questions for the report: the decision, the reasons, and an answer cut to a readable size.
 
-All questions are shown, or where they are too many a sample of them that is the same everywhere and
-holds some of every reason and flag.
+All questions are shown, or a sample of them if they are too many. The sample is the same everywhere
+and has examples of every reason and flag.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]  # a line of audit.jsonl or of excluded.jsonl
 
 _LATENT = "latent_ambiguity"
-# Of a flag's evidence: what its repair shows, and a code.
+# Parts of a flag's evidence that are not spelled out: those shown with its repair, and codes.
 _UNSAID = ("repair", "answers", "kind", "difference")
 _JUDGED = {
     "judged_right": "right",
@@ -54,23 +54,23 @@ _JUDGED = {
     "judged_wrong_sql": "wrong",
     "judged_ambiguous": "ambiguous",
 }
-_SHOWN_APART = ("correction", "unconfirmed")  # of a source: by itself, and as a flag
-_MIN_CELL_CHARACTERS = 20  # characters that a cell keeps, however many columns there are
-_MAX_TABLES = 40  # of a database, beyond those that questions ask
-_MAX_COLUMNS = 100  # of a table, that are told in words
+_SHOWN_APART = ("correction", "unconfirmed")  # parts of a source with a place of their own
+_MIN_CELL_CHARACTERS = 20  # of a cell, however many columns there are
+_MAX_TABLES = 40  # of a database, in addition to those that questions use
+_MAX_COLUMNS = 100  # of a table, that are described in words
 _MAX_SUMMARY_STEPS = 2_000_000  # of a query that counts a column: some hundred thousand rows
-_EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers hold no greater whole number exactly
+_EXACT_IN_SCRIPT = 2**53  # JavaScript's numbers are exact up to this whole number
 
 
 class ShownAnswer(TypedDict):
-    """An answer as rows of cells, and how many rows it has before the cut."""
+    """An answer as rows of cells, and its number of rows before the cut."""
 
     rows: list[list[Any]]
     count: int
 
 
 class ShownRows(ShownAnswer):
-    """Rows of one of two answers, and how often each stands in both, in words, if that tells."""
+    """Rows of one of two answers; if it helps, how often each occurs in both, in words."""
 
     times: list[str]
 
@@ -83,7 +83,7 @@ class OtherQuery(TypedDict):
 
 
 class Agreed(TypedDict):
-    """The query on whose answer models agree, and how many of them do."""
+    """The query whose answer models agree on, and how many of them do."""
 
     sql: str
     models: str
@@ -92,9 +92,9 @@ class Agreed(TypedDict):
 class Beside(TypedDict):
     """A query beside gold.
 
-    doubts: codes of flags or readings, of which `meanings` has sentences.
-    difference: whether the answers differ, in a sentence.
-    title: what the rows of each side are.
+    doubts: codes of flags or readings, whose sentences are in `meanings`.
+    difference: a sentence that says whether the answers differ.
+    title: the title of the rows of each side.
     rows: those of gold, and those of the query; empty if both have the same answer.
     """
 
@@ -106,16 +106,16 @@ class Beside(TypedDict):
 
 
 class ShownRepair(Beside):
-    """A query that was likelier meant than gold, which may be taken as a correction.
+    """A query that may be meant rather than gold, and can be accepted as a correction.
 
-    answers: whether it answers as gold does.
+    answers: whether its answer is gold's.
     """
 
     answers: str
 
 
 class ShownVerdict(TypedDict):
-    """What somebody has judged; sql, answers, kind and readings as a verdict has them."""
+    """A verdict; sql, answers, kind and readings are those of the verdict."""
 
     verdict: str
     reason: str
@@ -128,13 +128,13 @@ class ShownVerdict(TypedDict):
 
 
 class ShownTable(TableSummary):
-    """A table: its statement, how many rows it has, and what its columns hold."""
+    """A table: its statement, its number of rows, and descriptions of its columns."""
 
     sql: str
 
 
 class ShownCorrection(TypedDict):
-    """What a correction did, why and by whom; text and sql: the question and its query before, if
+    """A correction: its effect, reason and author; text and sql: the former question and query, if
     it replaced them."""
 
     action: str
@@ -145,8 +145,8 @@ class ShownCorrection(TypedDict):
 
 
 class ShownSuite(TypedDict):
-    """A test suite: the scores of the database and of the suite, how many neighbors it kills, how
-    many databases it has, and operator and SQL of neighbors that live."""
+    """A test suite: the scores of the database and of the suite, the numbers of killed neighbors
+    and of databases, and the operator and SQL of surviving neighbors."""
 
     scores: list[float] | None
     killed: int
@@ -155,14 +155,14 @@ class ShownSuite(TypedDict):
 
 
 class Row(TypedDict):
-    """A question as the page's script has it; texts are cut.
+    """A question for the page's script; texts are cut.
 
     question: the text, its evidence and its clock; text: the text alone, if it has one of these.
     reason: why it is left out; None if it is selected.
     findings: codes, each with the names and texts of its evidence.
-    names: those of the columns of the answer.
-    latent: a reading that answers otherwise on a database of the test suite alone.
-    verdict: the one that holds.
+    names: the column names of the answer.
+    latent: a reading that gives another answer, but only on a database of the test suite.
+    verdict: the one that counts.
     as_in_corpus: see `find_corpus_text`.
     """
 
@@ -196,7 +196,7 @@ class Row(TypedDict):
 
 
 def read_page_rows(product: Path, *, max_rows: int, max_characters: int) -> list[Row]:
-    """The rows of the page's table, in the order of the corpus."""
+    """Return the rows of the page's table, in the order of the corpus."""
     ids = choose_ids(_read_sidecars(product), max_rows=max_rows)
     records = {
         record["question_id"]: record
@@ -220,9 +220,9 @@ def _read_sidecars(product: Path) -> Iterator[Record]:
 
 
 def choose_ids(records: Iterable[Record], *, max_rows: int) -> set[str]:
-    """The ids of the questions to show, `max_rows` at most: some of every code, then a tenth of the
-    highest answer risk, then any. The order is by a hash of the id, so that other questions hardly
-    move it."""
+    """Return the ids of at most `max_rows` questions to show: some of every code, then a tenth with
+    the highest answer risk, then others. They are ordered by a hash of the id, so that other
+    questions hardly change the choice."""
     line = sorted(
         (hash_value(record["question_id"]), record["question_id"], _list_codes(record), risk)
         for record in records
@@ -248,14 +248,14 @@ def _list_codes(record: Record) -> list[str]:
 def make_page_row(
     question: Question, record: Record, suite: SuiteRecord | None, *, max_characters: int
 ) -> Row:
-    """All that the report shows of a question, with its record of audit.jsonl or excluded.jsonl and
-    its test suite."""
+    """Return everything that the report shows of a question, from its record of audit.jsonl or
+    excluded.jsonl and its test suite."""
     most = max_characters
     text = question.question_text
     asked = "\n".join(filter(None, [text, question.evidence, tell_clock(question.now)]))
     findings = _list_findings(record, most=most)
     answer = None
-    # What SQLite answers to SQL of another engine is no answer to the question.
+    # SQLite's answer to SQL of another engine is no answer to the question.
     if question.answer_type is not None and record.get("reason") != DIALECT_DIFFERS:
         answer = show_answer(question.gold_answer, max_characters=most)
     row: Row = {
@@ -298,7 +298,8 @@ def make_page_row(
 
 
 def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[str]]]]:
-    """Each code with its evidence, but for a query that stands beside gold, with its answer."""
+    """Yield each code with its evidence, without a query that is shown beside gold with its
+    answer."""
     flags = [(flag["code"], flag["evidence"]) for flag in record["flags"]]
     if (reason := record.get("reason")) is not None:
         is_flag = record["stage"] == "audit_gold_answers"
@@ -325,13 +326,13 @@ def _tell_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str,
 
 
 def _tell_sign(sign: Record) -> tuple[str, str]:
-    """How often answers with a sign are wrong, and what it says, a reading by its rule's words.
+    """Return how often answers with a sign are wrong, and its sentence; a reading has its rule's.
 
     >>> _tell_sign({"code": "cross_join", "precision": 0.7219})
     ('72 % wrong', 'No condition joins two tables, so that every row meets every other.')
     """
     code = sign["kind"] if sign["code"] == "reading" else sign["code"]
-    share = min(99, max(1, round(100 * sign["precision"])))  # never sure
+    share = min(99, max(1, round(100 * sign["precision"])))  # it is never certain
     return f"{share} % wrong", SENTENCES[code]
 
 
@@ -352,7 +353,7 @@ def _spell(value: Any) -> str:
 
 
 def _spell_row(row: list[Any]) -> str:
-    """The cells of a row, text in quotes.
+    """Return the cells of a row, with texts in quotes.
 
     >>> _spell_row(["5", 5, None, "O'Brien"])
     "'5', 5, NULL, 'O''Brien'"
@@ -364,7 +365,7 @@ def _spell_row(row: list[Any]) -> str:
 
 
 def cut_text(text: str, most: int) -> str:
-    """A text of at most so many characters, and a note where it was longer.
+    """Return a text of at most `most` characters, with a note if it was longer.
 
     >>> cut_text("abcdef", 6), cut_text("abcdefg", 4)
     ('abcdef', 'abcd… (7 characters in all)')
@@ -373,13 +374,13 @@ def cut_text(text: str, most: int) -> str:
 
 
 def show_answer(answer: Any, *, max_characters: int) -> ShownAnswer:
-    """An answer as rows of cells: `rows`, and `count`, the number of rows before the cut.
+    """Return an answer as rows of cells: `rows`, and `count`, the number of rows before the cut.
 
     >>> show_answer([["x", 1.0], [None, 2]], max_characters=99)
     {'rows': [['x', ['1.0']], [None, 2]], 'count': 2}
 
-    Numbers that a script would spell otherwise stand as text in a list of their own. As many rows
-    are kept as have so many characters in all, and one at least, whose cells are cut instead.
+    A number that a script would write differently is text in a list of its own. Rows are kept while
+    they fit into `max_characters`. At least one row is kept; if it is too long, its cells are cut.
     """
     values = answer if isinstance(answer, list) else [answer]
     kept: list[list[Any]] = []
@@ -404,8 +405,8 @@ def _show_cell(value: Any, most: int) -> Any:
 
 
 def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
-    """The repairs of a question, the likeliest first, but for those whose SQL the page would cut:
-    one of them may be taken as a correction."""
+    """Yield the repairs of a question, the likeliest first, without those whose SQL would be cut: a
+    repair may be accepted as a correction."""
     for repair in record.get("repairs") or ():
         if len(repair["sql"]) <= most:
             yield {
@@ -477,11 +478,11 @@ def _find_agreed(record: Record, *, most: int) -> Agreed | None:
 
 
 def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> dict[str, str] | None:
-    """The fields that a correction names a question by, as far as the row shows other text.
+    """Return the fields by which a correction identifies a question, if the row shows other texts.
 
-    They are database, question and SQL as the corpus has them: before any correction, and without a
-    prefix. None where a correction cannot name the question, or where any of this is more text than
-    the page takes.
+    They are database, question and SQL as in the corpus: before any correction, and without a
+    prefix. Return None if a correction cannot identify the question, or if one of them is longer
+    than the page allows.
     """
     where = question.source
     text_before, sql_before = find_texts_before(question)
@@ -504,7 +505,7 @@ def _describe_source(source: QuestionSource) -> str:
 
 
 def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:
-    """The verdict on a question, but for one whose SQL the page would cut."""
+    """Return the verdict on a question, unless its SQL would be cut."""
     for flag in record["flags"]:
         evidence = flag["evidence"]
         sql = evidence.get("sql")
@@ -538,7 +539,7 @@ def _show_correction(source: QuestionSource, *, most: int) -> ShownCorrection | 
 
 
 def show_suite(suite: SuiteRecord, *, max_characters: int) -> ShownSuite:
-    """What the page's script shows of the test suite of a question; the sidecar has all of it."""
+    """Return what the page's script shows of a question's suite; the sidecar has all of it."""
     score = suite["mutation_score"]
     return {
         "scores": None if score is None else [score["database"], score["suite"]],
@@ -552,7 +553,7 @@ def show_suite(suite: SuiteRecord, *, max_characters: int) -> ShownSuite:
 
 
 def pick_examples(rows: Iterable[Row], *, most: int) -> dict[str, list[Row]]:
-    """Up to `most` rows of each code that a question is counted by, those first in line."""
+    """Return up to `most` rows of each code that a question is counted by, the first ones."""
     examples: defaultdict[str, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: hash_value(row["id"])):
         flags = dict.fromkeys(code for code, _ in row["findings"])
@@ -565,9 +566,9 @@ def pick_examples(rows: Iterable[Row], *, most: int) -> dict[str, list[Row]]:
 def make_payload(
     rows: Sequence[Row], schemas: SchemaFile, databases: Path, *, max_characters: int
 ) -> dict[str, object]:
-    """What the page's script reads: column names once, then the values of each row; the tables of
-    their databases, those that they ask first; and a name of the dataset, by its databases, that
-    stays the same when questions change."""
+    """Return the data of the page's script: column names once, then the values of each row; the
+    tables of their databases, first those that they use; and a name of the dataset, made from its
+    databases, that does not change when questions change."""
     found = {code for row in rows for code, _ in row["findings"]}
     beside = [query for row in rows for query in (*row["repairs"], row["latent"]) if query]
     codes = sorted(found.union(*(query["doubts"] for query in beside)))
@@ -584,8 +585,8 @@ def make_payload(
 def _show_schemas(
     rows: Iterable[Row], schemas: SchemaFile, databases: Path, *, most: int
 ) -> Iterator[tuple[str, dict[str, ShownTable]]]:
-    """The tables of each database that questions ask, and others, too, as many as one looks
-    through; with what their columns hold, if the database is here and can be read."""
+    """Yield the tables of each database: those that questions use, and others up to a limit, with
+    descriptions of their columns if the database is here and readable."""
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for row in rows:
         asked[row["database"]].update(row["tables"])

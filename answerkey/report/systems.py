@@ -1,4 +1,4 @@
-"""Systems side by side, as their page draws them: an axis, who is ahead of whom, and a matrix."""
+"""Systems side by side, as their page draws them: an axis, which is better, and a matrix."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Axis(TypedDict):
 
 
 class Drawn(TypedDict):
-    """The matrix, the axis, how many pairs differ, and of each system the places of those that it
-    is ahead of or behind."""
+    """The matrix, the axis, the number of pairs that differ, and for each system the positions of
+    the systems that are worse or better."""
 
     matrix: list[list[str]]
     ahead: list[str]
@@ -32,7 +32,7 @@ class Drawn(TypedDict):
 
 
 def make_axis(lowest: float) -> Axis:
-    """An axis from the next tenth below the lowest share.
+    """Return an axis that starts at the next tenth below the lowest share.
 
     >>> make_axis(0.354)
     {'low': 0.3, 'ticks': [0.4, 0.6, 0.8, 1.0]}
@@ -44,7 +44,7 @@ def make_axis(lowest: float) -> Axis:
 
 
 def make_matrix(names: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
-    """A row and a column for each system: whether that of the row is better, worse, or the
+    """Return a row and a column for each system: whether that of the row is better, worse, or the
     difference may be chance."""
     places = {name: place for place, name in enumerate(names)}
     matrix = [
@@ -60,7 +60,7 @@ def make_matrix(names: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
 
 
 def spell_places(signs: Iterable[str], wanted: str) -> str:
-    """The places, from 1, at which a row of the matrix has a sign, runs of them in short.
+    """Return the positions, from 1, at which a row of the matrix has a sign, with runs shortened.
 
     >>> spell_places(["+", "", "+", "+", "+", "+"], "+"), spell_places(["", "-"], "+")
     ('1, 3 to 6', '')
@@ -78,7 +78,7 @@ def spell_places(signs: Iterable[str], wanted: str) -> str:
 
 
 def draw_systems(systems: Sequence[Mapping[str, Any]], pairs: Sequence[Pair], on: str) -> Drawn:
-    """What the page draws of systems, the best first; `on` says by which accuracy: `database` or
+    """Return the drawing of systems, the best first. `on` is the accuracy to use: `database` or
     `suite`."""
     matrix = make_matrix([system["name"] for system in systems], pairs)
     return {

@@ -8,8 +8,7 @@
 
 A file that must not copy a corpus has `sha256`, by `hash_question`, in place of text and SQL. It
 also has `file` and `index`, the position of the question in the edition that was read. In another
-edition
-the position may differ: only the hash identifies the question.
+edition the position may differ: only the hash identifies the question.
 
 A file with the name of a list of corrections belongs to it: it counts if a corpus uses the list.
 

@@ -90,9 +90,8 @@ def validate_dataset(
     medium), and 40% of the dataset are easy, 40% medium and 20% hard, within two points.
 
     A dataset that was made with other params needs their `targets` (None: no shares) and `rule`,
-    and
-    the records of its sidecars by question_id: `audit` (the order of answers, the clock, and the
-    corpora with their difficulties) and `pass_rates` (the rollouts). `crossing` are the corpora
+    and the records of its sidecars by question_id: `audit` (the order of answers, the clock, and
+    the corpora with their difficulties) and `pass_rates` (the rollouts). `crossing` are the corpora
     whose databases may be in both splits.
 
     Raises:
