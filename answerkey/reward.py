@@ -5,20 +5,20 @@
     >>> score([("b",), ("a",)], ["a", "b"], order_matters=True)
     0.0
 
-A reward is 1.0 or 0.0. 1.0 means that the rows equal the gold answer on the real database and, if
-the question brings a test suite, on each of its small databases, too. Everything else is 0.0: other
-rows, no SQL in the text, SQL that fails, writes or takes too much. Gold SQL is never executed.
+A reward is 1.0 or 0.0. It is 1.0 if the rows equal the gold answer on the real database and, if the
+question has a test suite, on each of its small databases, too. Everything else is 0.0: other rows,
+no SQL in the text, SQL that fails, writes or takes too much. Gold SQL is never executed.
 
 Trainers call `score_completions` (TRL) or `compute_score` (verl); both have an async variant.
 `explain_score` says why a prediction is wrong. `RewardPool` has all of them as methods.
 
 Only the standard library is imported. Predicted SQL runs in worker processes, read-only and within
-limits. A worker that takes too long is ended and replaced; the process that asks only waits. It may
-fork, and ask from many threads.
+limits. A worker that takes too long is ended and replaced, while the caller only waits. The calling
+process may fork, and call from many threads.
 
-`Terms` are what is known of a question, and the columns of exports; `Options` say where databases
-are and what a prediction may use. Values may be those of numpy, pandas, polars, Arrow or
-`datasets`; None, NaN and pandas.NA are a term that is not told. Functions pickle by their names.
+`Terms` are the facts about a question, and the columns of exports. `Options` are the folders of
+databases and the limits of a prediction. Values may be those of numpy, pandas, polars, Arrow or
+`datasets`; None, NaN and pandas.NA mean that a term is absent. Functions pickle by their names.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _LOG = logging.getLogger("answerkey.scoring")
-_MANY = 4  # completions without a query, if they are half of a batch
+_MANY = 4  # the least number of completions without a query that is warned about
 _TOLD: set[str] = set()
 _JSON = ("accepted_rows", "other_answers", "test_suite")
 TERMS = ("max_steps", "rule", *_JSON, "database_sha256", "now")
@@ -113,14 +113,14 @@ class Terms(_NeededTerms, total=False):
     - max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1
       million, and 10 for each byte of the database.
     - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
-    - accepted_rows: the segments of a right answer whose rows tie: how many rows may stand in any
-      order, and which, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
-    - other_answers: sql and answer of other queries that are right. A prediction must agree with
-      gold, or with one of them, on all databases.
+    - accepted_rows: the segments of a right answer whose rows tie: how many rows may be in any
+      order, and which rows, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
+    - other_answers: sql and answer of other right queries. A prediction must agree with gold, or
+      with one of them, on all databases.
     - test_suite: small databases, each with path, sha256, gold_answer, order_matters, accepted_rows
-      and other_answers. They are tried in this order, after the real database.
+      and other_answers. The prediction runs on them in this order, after the real database.
     - database_sha256: of the database file. Another file is an error, never a score.
-    - now: what the clock says to the prediction, a date or a time in UTC, such as "2025-01-30".
+    - now: the time of the clock for the prediction, a date or a time in UTC, such as "2025-01-30".
       Without it a prediction that reads the clock is refused.
     """
 
@@ -138,7 +138,7 @@ class Options(TypedDict, total=False):
 
     - databases: their folder; else the environment variable ANSWERKEY_DATABASES, or data/databases.
     - test_suites: the folder of suites; else ANSWERKEY_TEST_SUITES, or data/test_suites.
-    - limits: what one prediction may use: `Limits`, or a mapping with some of its names.
+    - limits: the limits of one prediction: `Limits`, or a mapping with some of its names.
     - workers: how many processes; else ANSWERKEY_WORKERS, or as many as there are cores, up to 8.
     - rel_tol: tolerance of floats, in place of the rule's.
     """
@@ -159,8 +159,8 @@ class _NeededColumns(TypedDict):
 class Columns(_NeededColumns, total=False):
     """Columns: gold_answer and the `Terms`, with a value for each completion.
 
-    Those that are JSON are JSON text, as in exports. `rule` may be one for all. Trainers hand over
-    all columns that they have: others are ignored.
+    JSON terms are JSON text, as in exports. `rule` may be one for all. Trainers pass all columns
+    that they have: others are ignored.
     """
 
     max_steps: Sequence[int | None] | None
@@ -205,7 +205,7 @@ def score(
     other_answers: Sequence[Mapping[str, Any]] | None = None,
     rel_tol: float | None = None,
 ) -> float:
-    """Return 1.0 if the rows are those of the gold answer, or of another right one, else 0.0.
+    """Return 1.0 if the rows are those of the gold answer, or of another right query, else 0.0.
 
     >>> score([("Tern", 40.0000001)], [["Tern", 40.0]], order_matters=False)
     1.0
@@ -214,13 +214,13 @@ def score(
     >>> score([(40, "Tern")], [["Tern", 40.0]], order_matters=False, rule="spider")
     1.0
 
-    gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). The
-    other two are values or JSON text. Rows may be an array or a data frame; NaN is NULL there. They
-    are rows of one database: `score_sql` tries a test suite.
+    gold_answer is a JSON value, as in the product; exports have it as JSON text (json.loads).
+    accepted_rows and other_answers are values or JSON text. Rows may be an array or a data frame,
+    where NaN is NULL. They are rows of one database: `score_sql` uses a test suite, too.
 
     Raises:
-        TypeError: an argument is something else than expected; so is JSON text as gold_answer, if
-            it is right, and the text itself is not.
+        TypeError: an argument has another type. JSON text as gold_answer is a TypeError, too, if
+            its value is right, and the text itself is not.
         ValueError: the gold answer has no shape of an answer.
     """
     rows = read_predicted_rows("predicted_rows", predicted_rows)
@@ -249,7 +249,7 @@ def _read_list(name: str, value: Any) -> Any:
 
 
 def _find_json_text(gold_answer: Any) -> str | None:
-    """Return a gold answer that is a text, if it may be the JSON text of another one."""
+    """Return a gold answer if it is a text that may be the JSON text of another answer."""
     text = read_value(gold_answer)
     if type(text) is not str:
         return None
@@ -269,7 +269,7 @@ def _explain_json_text(text: str) -> str:
 
 
 def find_soft_f1(rows: Sequence[Row], gold_rows: Sequence[Row]) -> float:
-    """Return BIRD's Soft-F1: each row against the gold row in its place, by the values they share.
+    """Return BIRD's Soft-F1: compare each row with the gold row at its position, by shared values.
 
     >>> find_soft_f1([("a", 1)], [("a", 2)]), find_soft_f1([], []), find_soft_f1([("a",)], [])
     (0.5, 1.0, 0.0)
@@ -292,7 +292,7 @@ def _find_f1(predicted: set[Any], wanted: set[Any]) -> float:
 
 
 def _in_thread(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """A function that does the same in a thread, for a loop that has other things to do."""
+    """Return a function that runs another one in a thread, so that the event loop goes on."""
 
     @wraps(function)
     async def call(*arguments: P.args, **named: P.kwargs) -> R:
@@ -312,7 +312,7 @@ class RewardPool:
 
     Workers start when they are needed. Threads may share a pool; a fork has workers of its own.
 
-    rule: in place of the questions' own. The others are `Options`.
+    rule: replaces the questions' own. The others are `Options`.
 
     Raises:
         FileNotFoundError: the folder of the databases is missing.
@@ -353,7 +353,7 @@ class RewardPool:
         self.close()
 
     def close(self) -> None:
-        """End the workers; they start again if the pool is asked again."""
+        """End the workers. They start again when the pool gets new work."""
         self._pool.close()
 
     @check_names()
@@ -362,12 +362,12 @@ class RewardPool:
     ) -> list[Row] | None:
         """Return the rows of a predicted query; None if it is refused, fails or takes too much.
 
-        now: what the clock says to it, as `Terms` say.
+        now: the time of its clock, as in `Terms`.
 
         Raises:
-            FileNotFoundError: the database is missing, which is no fault of the prediction.
+            FileNotFoundError: the database is missing, which is not the prediction's fault.
             ValueError: the database is another file than the one the question was made with.
-            TypeError: an argument is something else than expected, or has another name.
+            TypeError: an argument has another type, or an unknown name.
             sqlite3.DatabaseError: the database is corrupt.
         """
         sql = read_text("predicted_sql", predicted_sql)
@@ -387,10 +387,10 @@ class RewardPool:
         ...           order_matters=False)                                      # doctest: +SKIP
         1.0
 
-        gold_answer is a JSON value, as in the product; exports hold it as JSON text (json.loads). A
-        text is an answer: '7' is no number. JSON text is a TypeError if the prediction is right by
-        it and wrong by the text itself; `explain_score` says so in `detail`. accepted_rows,
-        other_answers and test_suite are JSON values or JSON text.
+        gold_answer is a JSON value, as in the product; exports have it as JSON text (json.loads). A
+        text is an answer itself: '7' is not the number 7. JSON text is a TypeError if the
+        prediction is right by its value and wrong by the text; `explain_score` says so in `detail`.
+        accepted_rows, other_answers and test_suite are JSON values or JSON text.
         """
         text = read_text("predicted_sql", predicted_sql)
         job = self._make_job(JobKind.SCORE, text, gold_answer, terms)
@@ -400,7 +400,7 @@ class RewardPool:
         return reward or WRONG
 
     def _explain_wrong_form(self, job: Job, gold_answer: Any) -> str | None:
-        """Why a prediction is wrong only since its gold answer is JSON text; None if it is not."""
+        """Return an error text if a prediction is wrong only because gold_answer is JSON text."""
         text = _find_json_text(gold_answer)
         if text is None:
             return None
@@ -417,14 +417,14 @@ class RewardPool:
     def explain_score(
         self, predicted_sql: str | None, gold_answer: Any, **terms: Unpack[Terms]
     ) -> Explanation:
-        """Return what `score_sql` gives, and why: SQLite's words, or how the rows differ.
+        """Return the reward of `score_sql`, and the reason: SQLite's message, or how rows differ.
 
         >>> explain_score("SELECT nam FROM ship", ["Sun"], database_name="fleet",
         ...               order_matters=False)                                  # doctest: +SKIP
         Explanation(reward=0.0, reason='sql_error', detail='no such column: nam', ...)
 
         It is for logs, and for a model that may try again; it shows some rows of the gold answer.
-        If the test suite says wrong, `database` names its database, to which the rows belong.
+        If the test suite rejects the prediction, `database` names the database with these rows.
         """
         text = read_text("predicted_sql", predicted_sql)
         return self._explain(self._make_job(JobKind.EXPLAIN, text, gold_answer, terms), gold_answer)
@@ -433,13 +433,13 @@ class RewardPool:
     def explain_completion(
         self, completion: Any, gold_answer: Any, **terms: Unpack[Terms]
     ) -> Explanation:
-        """Return what `score_completions` gives for one completion, and why.
+        """Return the reward of `score_completions` for one completion, and the reason.
 
         >>> explain_completion("SELECT name FROM ship", ["Sun"], database_name="fleet",
         ...                    order_matters=False)                             # doctest: +SKIP
         Explanation(reward=0.0, reason='no_query', detail='no SQL in a fenced block: ...', ...)
 
-        A completion, and the query in it, are what `score_completions` says; all else is as for
+        A completion and its query are as for `score_completions`; all else is as for
         `explain_score`.
         """
         text = _read_text(completion)
@@ -452,14 +452,14 @@ class RewardPool:
     ) -> Parts:
         """Return parts of a score, for logs, or for a reward that you shape yourself.
 
-        **No reward here has them: `on_suite` alone is what `score_sql` gives.** A policy learns
-        what it is paid for, and each part but that can be had without the answer:
+        **Do not use them as a reward: only `on_suite` is what `score_sql` gives.** A policy learns
+        whatever it is paid for, and can get each other part without the answer:
 
         - executes: `SELECT 1` does. It teaches to write something harmless.
         - tables, columns: the F1 of those that the query and gold SQL read. A query that reads them
-          and does nothing with them has both. It teaches gold's way of writing.
+          and ignores them has both. It teaches gold's way of writing.
         - rows: BIRD's Soft-F1 of the rows, in their order. It teaches to guess, and to return more.
-        - on_database: what one database accepts. It teaches stored answers by heart.
+        - on_database: right on the real database alone. It teaches memorized answers.
         - on_suite: the reward, 1.0 or 0.0.
 
         Gold SQL is compiled, not executed. Raises as `execute`, and ValueError if SQLite refuses
@@ -523,14 +523,14 @@ class RewardPool:
     ) -> float:
         """Return the reward of a completion: verl's reward function, for data/exports/verl.
 
-        ground_truth is JSON text; extra_info says the rest of the question. `reward_kwargs` may set
-        options.
+        ground_truth is JSON text; extra_info has the other terms of the question. `reward_kwargs`
+        may set options.
 
         Source: "Implement Reward Function for Dataset" in verl's documentation
         (docs/preparation/reward_function.rst).
 
         Raises:
-            ValueError: there is no extra_info, which names the database. Else as `execute`.
+            ValueError: there is no extra_info, which names the database. Otherwise as `execute`.
         """
         if extra_info is None:
             raise ValueError(f"{data_source}: expected extra_info with database_name, found none")
@@ -588,17 +588,17 @@ class RewardPool:
     score_completions_async = _in_thread(score_completions)
 
     def find_folder(self) -> str:
-        """The folder of the databases, as an absolute path."""
+        """Return the folder of the databases, as an absolute path."""
         return os.path.abspath(self._folder or os.environ.get(DATABASES_VARIABLE) or DATABASES)
 
     def find_suites_folder(self) -> str:
-        """The folder of the databases of test suites, as an absolute path."""
+        """Return the folder of the databases of test suites, as an absolute path."""
         folder = self._suites_folder or os.environ.get(SUITES_VARIABLE) or TEST_SUITES
         return os.path.abspath(folder)
 
 
 class SharedPool(RewardPool):
-    """Options of one call; the workers are those of all calls with the same limits."""
+    """The options of one call. All calls with the same limits share their workers."""
 
     _find_processes = staticmethod(find_shared_pool)
 
@@ -608,7 +608,7 @@ def _read_text(completion: Any) -> str:
 
 
 def _share(named: Mapping[str, Any]) -> tuple[SharedPool, Any]:
-    """The pool that some of these names are options of, and the others."""
+    """Return the pool for the options among these names, and the other names."""
     others = {**named}
     options = {name: others.pop(name) for name in Options.__optional_keys__ & others.keys()}
     return SharedPool(**options), others
@@ -622,7 +622,7 @@ def execute(
     now: str | None = None,
     **options: Unpack[Options],
 ) -> list[Row] | None:
-    """`RewardPool.execute`, in workers that all calls share."""
+    """Call `RewardPool.execute` in workers that all calls share."""
     return SharedPool(**options).execute(predicted_sql, database_name, now=now)
 
 
@@ -630,7 +630,7 @@ def execute(
 def score_sql(
     predicted_sql: str | None, gold_answer: Any, **named: Unpack[TermsAndOptions]
 ) -> float:
-    """`RewardPool.score_sql`, in workers that all calls share."""
+    """Call `RewardPool.score_sql` in workers that all calls share."""
     pool, terms = _share(named)
     return pool.score_sql(predicted_sql, gold_answer, **terms)
 
@@ -639,7 +639,7 @@ def score_sql(
 def explain_score(
     predicted_sql: str | None, gold_answer: Any, **named: Unpack[TermsAndOptions]
 ) -> Explanation:
-    """`RewardPool.explain_score`, in workers that all calls share."""
+    """Call `RewardPool.explain_score` in workers that all calls share."""
     pool, terms = _share(named)
     return pool.explain_score(predicted_sql, gold_answer, **terms)
 
@@ -648,7 +648,7 @@ def explain_score(
 def explain_completion(
     completion: Any, gold_answer: Any, **named: Unpack[TermsAndOptions]
 ) -> Explanation:
-    """`RewardPool.explain_completion`, in workers that all calls share."""
+    """Call `RewardPool.explain_completion` in workers that all calls share."""
     pool, terms = _share(named)
     return pool.explain_completion(completion, gold_answer, **terms)
 
@@ -657,7 +657,7 @@ def explain_completion(
 def score_parts(
     predicted_sql: str | None, gold_answer: Any, *, gold_sql: str, **named: Unpack[TermsAndOptions]
 ) -> Parts:
-    """`RewardPool.score_parts`, in workers that all calls share."""
+    """Call `RewardPool.score_parts` in workers that all calls share."""
     pool, terms = _share(named)
     return pool.score_parts(predicted_sql, gold_answer, gold_sql=gold_sql, **terms)
 
@@ -672,7 +672,7 @@ def compute_score(
     rule: str | Rule | None = None,
     **options: Unpack[Options],
 ) -> float:
-    """`RewardPool.compute_score`, in workers that all calls share."""
+    """Call `RewardPool.compute_score` in workers that all calls share."""
     pool = SharedPool(rule=rule, **options)
     return pool.compute_score(data_source, solution_str, ground_truth, extra_info)
 
@@ -681,7 +681,7 @@ def compute_score(
 def score_completions(
     completions: Sequence[Any], **named: Unpack[ColumnsAndOptions]
 ) -> list[float]:
-    """`RewardPool.score_completions`, in workers that all calls share."""
+    """Call `RewardPool.score_completions` in workers that all calls share."""
     pool, columns = _share(named)
     return pool.score_completions(completions, **columns)
 
@@ -714,7 +714,7 @@ def _warn_of_no_query(count: int, without_query: int, why: str) -> None:
         )
 
 
-@lru_cache  # once a rule
+@lru_cache  # warns once per rule
 def _warn_if_loose(rule: Rule) -> None:
     if rule.is_loose:
         _LOG.warning(

@@ -1,7 +1,7 @@
-"""Every question gets a split, that of its source by default, and an id that no other question can
+"""Give every question a split, by default that of its source, and an id that other questions cannot
 change.
 
-A run whose targets ask for more than its corpus has, by its splits alone, ends here, before any
+If the targets ask for more than the splits of the corpus allow, the run ends here, before any
 question is executed.
 """
 

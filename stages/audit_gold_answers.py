@@ -1,7 +1,7 @@
-"""Every gold answer is looked at by every probe, which raises flags.
+"""Audit every gold answer with every probe; probes raise flags.
 
-A flag excludes nothing by itself: policies in select_questions say what follows, so that a change
-of a policy executes nothing.
+A flag alone excludes nothing: the policies in select_questions decide, so that a change of a policy
+executes nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def plan_works(
     limits: Limits, thresholds: Thresholds, *, databases_url: str | None
 ) -> Iterator[DatabaseWork[Query, Context, AuditReport]]:
-    """Each shard with those of its questions that have an answer."""
+    """Yield each shard with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
@@ -66,7 +66,7 @@ def plan_works(
                 asked = record["question_text"], record.get("evidence")
                 questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
         tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
-        sha256 = hashes.get(name, "")  # of a database that cannot be read, and has no answers
+        sha256 = hashes.get(name, "")  # "" for a database that cannot be read, without answers
         made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]
         made_from += [now] if now else []
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)

@@ -1,4 +1,4 @@
-"""Every parsed question gets a difficulty: easy, medium or hard."""
+"""Give every parsed question a difficulty: easy, medium or hard."""
 
 from __future__ import annotations
 

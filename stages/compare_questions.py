@@ -1,6 +1,6 @@
-"""Questions are compared with each other (repeats, contradictions, leaks between splits) and with
-held-out sets, and all that is known of each, with the risk that its gold is wrong, is joined in one
-table, which later stages read. Those with repairs are listed by risk, for people."""
+"""Compare questions with each other (repeats, contradictions, leaks between splits) and with
+held-out sets. Join all records of each question, with the risk that its gold is wrong, in one table
+for later stages. List questions with repairs by risk, for people."""
 
 from __future__ import annotations
 

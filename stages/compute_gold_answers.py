@@ -1,7 +1,7 @@
-"""Every gold query is executed once, and every question ends with an answer or a reason.
+"""Execute every gold query once; every question gets an answer or a reason.
 
-A shard of questions of one database is made again only when the database, these questions, the
-limits or the code change. The bytes are the same whatever the engine and the number of workers.
+A shard of questions of one database is made again only if the database, these questions, the limits
+or the code change. The bytes are the same whatever the engine and the number of workers.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 def plan_works(
     limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork[Queries, Context, Outcome]]:
-    """Each shard with its questions, in their order; what a curator excluded, or has no SQL, or no
-    database that can be read, is not executed."""
+    """Yield each shard with its questions, in their order. Questions that a curator excluded, or
+    that have no SQL or no readable database, are not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
     made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)

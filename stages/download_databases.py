@@ -1,7 +1,7 @@
-"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
+"""Make every chosen database one whole SQLite file; the manifest has its origin and checksum.
 
-A file that is no whole database costs its own questions, each of which has a reason, and not the
-run: the manifest has its fault.
+A file that is no whole database only costs its own questions, each of which gets a reason. The run
+goes on, and the manifest has the fault.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from answerkey.sections.whole_file import Params, read_params
 
 
 def main(params: Params) -> None:
-    """Make what is missing or not as the sources have it; write the schemas of all."""
+    """Make databases that are missing or differ from their sources; write the schemas of all."""
     log = start_log("download_databases")
     chosen = params.corpus
     entries = params.corpora

@@ -1,4 +1,4 @@
-"""What was selected and found good is written: the product, sidecars, metrics and plots."""
+"""Write the selected and validated questions: the product, sidecars, metrics and plots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLOTS = Path("plots")
 
 
 def write_statistics() -> None:
-    """Write all counts, the metrics among them, and the tables of the plots."""
+    """Write all counts, including the metrics, and the tables of the plots."""
     excluded = read_jsonl(SELECTION / "excluded.jsonl")
     reasons = {record["question_id"]: record["reason"] for record in excluded}
     flagged = Counter(
@@ -47,7 +47,7 @@ def write_statistics() -> None:
 
 
 def main(_: Params) -> None:
-    """Write everything that teammates and trainers take."""
+    """Write all files for teammates and trainers."""
     log = start_log("export_dataset")
     errors = read_json(VALIDATION)["errors"]
     if errors:

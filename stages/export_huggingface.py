@@ -1,5 +1,5 @@
-"""The product as a dataset of the Hugging Face hub, which trains by itself: questions with prompts,
-the databases and those of test suites, a card, and Croissant metadata.
+"""Write the product as a dataset of the Hugging Face hub that is enough to train with: questions
+with prompts, the databases and those of test suites, a card, and Croissant metadata.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEMPLATE = Path("templates/card.md.j2")
 
 
 def main(params: Params) -> None:
-    """Write the tables, and what describes them."""
+    """Write the tables, and their descriptions."""
     log = start_log("export_huggingface")
     hub = params.export_huggingface
     selection = params.select_questions

@@ -1,7 +1,7 @@
-"""The product in the formats of trainers, and as a database to browse.
+"""Write the product in the formats of trainers, and as a database to browse.
 
-It reads nothing but the product and the databases: whoever has pulled these can run it with a
-template of their own.
+It reads only the product and the databases. So anyone who has pulled these can run it with their
+own template.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BROWSABLE = EXPORTS / "questions.db"
 TOKENIZER = Path("data/tokenizer")
 LINKS = Path("data/schema_links/tables.json")  # {"fleet_train_000": ["ship", "port"]}
 LENGTHS = EXPORTS / "prompt_lengths.json"
-# So that the folder, which is an out in any case, is not empty: DVC would warn of it.
+# A file for the folder, which is always an output: DVC would warn about an empty one.
 NOT_WIDENED = """\
 `export_trainers.schema` in params.yaml is not `widened`: the exports ask the databases in
 data/databases, and none is here.
@@ -40,7 +40,7 @@ data/databases, and none is here.
 
 
 def main(params: Params) -> None:
-    """Write all formats of all splits, the database, and how long prompts are."""
+    """Write all formats of all splits, the database, and the lengths of prompts."""
     log = start_log("export_trainers")
     settings = params.export_trainers
     template = find_dep(Path(settings.prompt_template), stage="export_trainers")

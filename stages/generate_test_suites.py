@@ -1,4 +1,4 @@
-"""Every question gets a test suite: small databases on which wrong queries give other answers than
+"""Give every question a test suite: small databases on which wrong queries give other answers than
 gold, its gold answers on them, and a mutation score, which says how much its answer proves."""
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from answerkey.suites.questions import make_question
 
 
 def plan_tasks(*, databases_url: str | None) -> Iterator[SuiteTask]:
-    """Each shard with those of its questions that have an answer and were parsed, and what models
-    answered."""
+    """Yield each shard with those of its questions that have an answer and were parsed, and with
+    the queries of models."""
     model_queries = choose_queries(read_rollouts(ROLLOUTS))
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
     for shard, records in cut_in_shards(read_jsonl(SPLIT_QUESTIONS)):

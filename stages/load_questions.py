@@ -1,10 +1,10 @@
-"""Every question of the chosen databases, once, exactly as its corpus has it or a curator says.
+"""Load every question of the chosen databases once, unchanged or as a curator corrected it.
 
 Questions of held-out sets, which compare_questions looks for in these, go to a file of their own.
-Text is not stripped or repaired here: what is wrong with a question is for later stages to say, or
-for a person, whose corrections are applied on the record. None of them takes a question away. One
-that names its question by a hash is applied if its query answers on this database as it did where
-the question was read.
+Text is not stripped or repaired here: later stages report what is wrong with a question, and a
+person may write a correction, which is applied on the record. No correction removes a question. A
+correction that names its question by a hash is applied only if its query gives the stated answer on
+this database.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every gold query is parsed once: its tables, its features, its hardness, its canonical form."""
+"""Parse every gold query once: its tables, features, hardness and canonical form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def plan_works(
     schemas: SchemaFile,
 ) -> Iterator[DatabaseWork[str, Schema, Outcome]]:
-    """Each shard with its questions, in their order; the file itself is not looked at."""
+    """Yield each shard with its questions, in their order; the database file is not needed."""
     made_by = [hash_code(parse_task), version("sqlglot")]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
     for shard, records in cut_in_shards(loaded):

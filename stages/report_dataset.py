@@ -1,4 +1,5 @@
-"""One page that shows a run to people: the numbers, what is left out and why, and every question.
+"""Write a page that shows a run to people: the numbers, what is left out and why, and every
+question.
 
 It works from disk without a network, and the same inputs give the same bytes.
 """

@@ -1,5 +1,5 @@
-"""The answers of models in data/rollouts are executed, and each question gets its pass rate: how
-many of them are right. Without rollouts there are no pass rates."""
+"""Execute the outputs of models in data/rollouts, and give each question its pass rate: the share
+of them that is right. Without rollouts there are no pass rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest set of usable questions that meets the targets; any other gets a reason."""
+"""Select the largest set of usable questions that meets the targets; the others get a reason."""
 
 from __future__ import annotations
 

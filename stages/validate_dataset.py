@@ -1,8 +1,8 @@
-"""A dataset that is wrong goes no further: every record is checked before teammates can take it.
+"""Check every record of the dataset before teammates can use it; an error stops the run.
 
-In the pipeline a record is compared with what earlier stages wrote: the answer that gold SQL gave
-on the same database, its tables, its difficulty. `--validate` executes and parses gold SQL itself:
-that is for a teammate who has pulled the product.
+In the pipeline a record is compared with what earlier stages wrote: gold's answer on the same
+database, its tables, its difficulty. `--validate` executes and parses gold SQL itself, for a
+teammate who has pulled the product.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from answerkey.validation.checks import ValidationError, check_selection
 
 
 def main(*arguments: str) -> None:
-    """Validate the selection in the pipeline, or with --validate the product that lies here."""
+    """Validate the selection in the pipeline, or with --validate the product of this project."""
     parser = make_parser("stages.validate_dataset", __doc__)
     parser.add_argument(
         "--validate",
@@ -35,7 +35,7 @@ def main(*arguments: str) -> None:
     limits = params.compute_gold_answers
     crossing = list_crossing(params.corpora)
     if is_product:
-        # The parser, which the pipeline does not need here, takes longer to load than the rest.
+        # The parser takes longer to load than the rest, and the pipeline does not need it here.
         from answerkey.validation.dataset import report_product
 
         if status := report_product(log, settings, rule, limits, crossing=crossing):

@@ -1,1 +1,1 @@
-"""Corpora: where questions and databases come from."""
+"""Corpora: the sources of questions and databases."""

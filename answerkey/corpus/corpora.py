@@ -1,7 +1,7 @@
-"""A corpus as params describe it: where its questions and databases are, and how it names them.
+"""A corpus as params describe it: the places of its questions and databases, and their names.
 
-A layout is what differs between the releases of corpora. docs/extending.md shows how to add one.
-A database has one name, whichever corpora ask questions of it, and a question has one id.
+Releases of corpora differ in their layout. docs/extending.md shows how to add a layout. A database
+has one name, whichever corpora ask questions about it, and a question has one id.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Layout:
 
     gold_sql: the query, or a list of queries that are all right; the first is gold.
     databases: the folders below the root that hold databases.
-    files: what a database may be in such a folder, {db_id} its id; the first that is there counts.
-        One that ends in .sql is made into a database.
-    evidence: what a question presupposes and its text does not say; it may be missing.
-    difficulty: the corpus's own word for how difficult a question is.
-    kept: further fields that go into the record of where a question comes from, if a row has them.
-    read: gives the rows of a file of questions.
+    files: the possible files of a database in such a folder, {db_id} its id; the first that exists
+        is used. A file that ends in .sql is executed to make a database.
+    evidence: knowledge that a question assumes and does not state; it may be missing.
+    difficulty: the corpus's own word for the difficulty of a question.
+    kept: further fields for the record of a question's origin, if a row has them.
+    read: yields the rows of a file of questions.
     """
 
     question: str
@@ -75,7 +75,7 @@ class Layout:
 
 
 LAYOUTS = {
-    # What `answerkey new` makes of a database and questions of a user: docs/your-database.md.
+    # `answerkey new` writes it from a user's database and questions: docs/your-database.md.
     "own": Layout(
         question="question",
         gold_sql="gold_sql",
@@ -84,11 +84,11 @@ LAYOUTS = {
         difficulty="difficulty",
         kept=(GRADING_METHOD, "dialect", "source_sql", "dialect_differs"),
     ),
-    # The release of Spider (Yu et al., 2018), and what was made in its image.
+    # The release of Spider (Yu et al., 2018), and corpora with the same layout.
     "spider": Layout(
         question="question", gold_sql="query", databases=("database",), kept=(GRADING_METHOD,)
     ),
-    # Spider-Syn (Gan et al., 2021): the words of a question replaced by synonyms.
+    # Spider-Syn (Gan et al., 2021): synonyms replace words of a question.
     "spider_syn": Layout(
         question="SpiderSynQuestion",
         gold_sql="query",
@@ -122,7 +122,7 @@ LAYOUTS = {
         files=("{db_id}-db.added-in-2020.sqlite", "{db_id}-db.sqlite", "{db_id}.sqlite"),
         read=read_text2sql,
     ),
-    # The part of Spider 2.0-lite (Lei et al., 2025) that is on SQLite.
+    # The part of Spider 2.0-lite (Lei et al., 2025) that runs on SQLite.
     "spider2-lite": Layout(
         question="question",
         gold_sql="query",
@@ -149,8 +149,8 @@ class DirectoryDatabases:
     files: tuple[str, ...]
 
     def list_places(self, db_id: str) -> list[Path]:
-        """Where a database may be. A .sqlite file goes before text: in a Spider release, the
-        schema.sql beside it is often in another dialect and has no rows."""
+        """Return the possible paths of a database. A .sqlite file comes before text: in a Spider
+        release, the schema.sql beside it is often in another dialect and has no rows."""
         return [
             self.root / folder / file.replace("{db_id}", db_id)
             for folder in self.folders
@@ -162,10 +162,10 @@ class DirectoryDatabases:
 class Corpus:
     """An entry of `corpora`.
 
-    owner: the entry whose databases they are: itself, or another one.
-    database_prefix: stands before a db_id in the name of a database; the owner's prefix.
-    id_prefix: stands before that name in question ids, if the databases are another's.
-    now: what the clock says in queries on them; the owner's.
+    owner: the entry that has the databases: this one, or another one.
+    database_prefix: the prefix of a db_id in the name of a database; the owner's prefix.
+    id_prefix: a prefix of that name in question ids, if the databases are another's.
+    now: the time of the clock in queries on them; the owner's.
     """
 
     name: str
@@ -184,7 +184,7 @@ class Corpus:
 
 
 def parse_corpora(chosen: str | list[str], entries: Mapping[str, Any]) -> list[Corpus]:
-    """The corpora that `corpus` in params.yaml names. All entries are checked, chosen or not."""
+    """Return the corpora that `corpus` in params.yaml names. All entries are checked."""
     names = [chosen] if isinstance(chosen, str) else chosen
     checked = check_corpora(entries)
     if len(set(names)) < len(names) or not set(names) <= set(checked):
@@ -232,7 +232,7 @@ def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFil
 
 
 def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpus, Download]:
-    """A corpus and limits; in the place of what is not given, Spider's, as params.yaml has them."""
+    """Return a corpus and limits; the defaults are Spider's, as in params.yaml."""
     if corpus and limits:
         return corpus, limits
     params = read_params(PROJECT_PARAMS)
@@ -242,7 +242,7 @@ def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpu
 
 
 def list_unpinned(sources: Mapping[str, Any]) -> list[str]:
-    """A warning for each corpus whose place, by name, is on the hub at a branch or tag."""
+    """Return a warning for each corpus, by name, that uses a branch or tag of the hub."""
     return [
         f"warning: corpus {name} reads {source.repo_id} at {source.revision!r}, which is no commit"
         f" and may be another one tomorrow: pin it with `answerkey pin {name}`"
@@ -253,7 +253,7 @@ def list_unpinned(sources: Mapping[str, Any]) -> list[str]:
 
 
 def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
-    """A warning for each corpus in the project that git ignores, and that is not in DVC either."""
+    """Return a warning for each corpus in the project that git ignores and DVC does not track."""
     warnings = []
     for corpus in corpora:
         paths: list[Path] = []
@@ -282,10 +282,11 @@ def _is_unshared(own: Path) -> bool:
 
 
 def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, tuple[Corpus, str]]:
-    """The databases of some corpora, each once, by name: the first corpus that has it, and db_id.
+    """Return the databases of some corpora, each once, by name: the first corpus that has it, and
+    its db_id.
 
     Raises:
-        InputError: with both corpora and the key to set, if two would give one name to different
+        InputError: names both corpora and the key to set, if two would give one name to different
             databases, or one id to two questions, in any case.
     """
     databases: dict[str, tuple[Corpus, str]] = {}
@@ -310,8 +311,8 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
 
 
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:
-    """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
-    of them. InputError has the line to add. A run without DVC is not asked."""
+    """Check that the root of each corpus is among the deps of a stage in dvc.yaml, or below one of
+    them. InputError has the line to add. Without DVC nothing is checked."""
     if not PIPELINE.is_file():
         return
     roots = {
@@ -333,19 +334,20 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stag
                     )
 
 
-# --- the questions of a corpus: every row of its files, in order, checked and unaltered
+# The questions of a corpus: every row of its files, in order, checked and unaltered
 
 
 def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[SourceQuestion]:
-    """A record for each row of a corpus: train, then validation, each in the order of its files.
+    """Yield a record for each row of a corpus: train, then validation, each in the order of its
+    files.
 
-    `source` says which row of which file of which corpus it is, and holds what else its layout
-    keeps. `other_sql` are further right queries, and `evidence` is there if a row has some.
+    `source` has the row, file and corpus, and other fields that its layout keeps. `other_sql` are
+    further right queries; `evidence` is present if a row has some.
 
     Raises:
-        FileNotFoundError: if a file is missing.
+        FileNotFoundError: a file is missing.
         ConnectionError: "Failed to download Spider dataset: ...".
-        InputError: with file and row, if a row has no text for a field of its layout.
+        InputError: names file and row, if a row has no text for a field of its layout.
     """
     questions = corpus.questions
     if isinstance(questions, HubQuestions):
@@ -379,7 +381,7 @@ def read_source_questions(corpus: Corpus, *, limits: Download) -> Iterator[Sourc
 
 
 def list_db_ids(corpus: Corpus, *, limits: Download) -> list[str]:
-    """The ids that db_list means, sorted. `all`: of every database that has questions."""
+    """Return the ids that db_list means, sorted. `all`: of every database that has questions."""
     if corpus.db_list != ALL:
         return sorted(corpus.db_list)
     questions = read_source_questions(corpus, limits=limits)
@@ -429,7 +431,7 @@ def _read_parquet(path: Path, layout: Layout, where: str) -> Iterator[Any]:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Whether a value is what pandas and others write for none."""
+    """Return whether a value is one that pandas and others write for a missing value."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
@@ -466,7 +468,7 @@ def _make_record(
         ) from error
     record = {
         "question_text": question,
-        "database_name": sys.intern(db_id),  # one text in memory for all its questions
+        "database_name": sys.intern(db_id),  # one object in memory for all its questions
         "gold_sql": gold,
         **({"other_sql": others} if others else {}),
         **({"evidence": evidence} if evidence.strip() else {}),

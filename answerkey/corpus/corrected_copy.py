@@ -1,10 +1,10 @@
-"""A folder of questions and databases, copied with corrections applied.
+"""Copy a folder of questions and databases with corrections applied.
 
     answerkey correct data/local/spider data/local/spider_corrected --corrections spider
 
-The copy has the same files in the same layout, so that any evaluator or trainer reads it like the
-original. Files of questions and files of gold SQL have the corrected SQL, and lack the questions
-that a correction leaves out. `corrections.jsonl` lists both. All other bytes stay as they are.
+The copy has the same files in the same layout, so that any evaluator or trainer can read it. Files
+of questions and files of gold SQL have the corrected SQL, and lack the questions that a correction
+excludes. `corrections.jsonl` lists both. All other bytes are unchanged.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import Limits
 from answerkey.sqlite.schema import Schema, read_schema
 
-LIST = "corrections.jsonl"  # in the copy: what became of which question
+LIST = "corrections.jsonl"  # in the copy: the questions that a correction changed or excluded
 NOT_APPLIED = "not_applied"  # an action in the list, beside `replace` and `exclude`
 _DATABASE_FILES = LAYOUTS["own"].files  # the same in all layouts that have rows
 
-# Fields that are made from gold SQL: the parse of Spider, the chain of thought of SynSQL, and what
-# `answerkey new` notes of SQL in another dialect. Nobody has them for the corrected query.
+# Fields that are made from gold SQL: the parse of Spider, the chain of thought of SynSQL, and notes
+# of `answerkey new` on SQL in another dialect. They do not exist for the corrected query.
 _MADE_FROM_SQL = ("sql", "cot", "dialect", "source_sql", "dialect_differs")
 _TOKENS = ("toks", "toks_no_value")  # query_toks, query_toks_no_value, question_toks
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 _JSON, _LINES = (".json", ".jsonl"), (".sql", ".txt", ".csv", ".tsv")
-_NAMED = 3  # how many of a kind one line of the log names
+_NAMED = 3  # examples of one kind in a line of the log
 
 
 def correct_folder(
@@ -83,15 +83,15 @@ def correct_folder(
     layout: str | None = None,
     without_databases: bool = False,
 ) -> None:
-    """Write a copy of a folder with corrections applied, and log what was done.
+    """Write a copy of a folder with corrections applied, and log the changes.
 
     corrections: the name of a list in data/corrections, or its file.
-    layout: a name in ROW_LAYOUTS; None: each file has the one whose fields its first row has.
+    layout: a name in ROW_LAYOUTS; None: each file has the layout whose fields its first row has.
     without_databases: leave out the folders of databases.
 
     Raises:
-        InputError: if there is no such folder, layout or list, no file of questions, or something
-            in `out` already; if a link leads out of the folder; if a file cannot be corrected.
+        InputError: there is no such folder, layout or list, or no file of questions; `out` is not
+            empty; a link leads out of the folder; or a file cannot be corrected.
     """
     log = start_log("correct")
     root, target = _check_places(folder, out)
@@ -134,7 +134,7 @@ def correct_folder(
 
 
 def _check_places(folder: Path, out: Path) -> tuple[Path, Path]:
-    """The real paths of both."""
+    """Return the real paths of both."""
     if not folder.is_dir():
         raise InputError(f"No folder {folder}: expected a release of Spider or BIRD, or a corpus")
     root, target = folder.resolve(), out.resolve()
@@ -171,11 +171,11 @@ def _find_list(corrections: str | Path) -> Path:
     return path
 
 
-# --- the folder
+# The folder
 
 
 class _Tree(NamedTuple):
-    """The content of a folder, as paths relative to it. databases: the folders with databases."""
+    """The content of a folder, as relative paths. databases: the folders with databases."""
 
     folders: list[str]
     files: list[str]
@@ -187,12 +187,12 @@ class _Tree(NamedTuple):
 
 
 def _read_tree(root: Path) -> _Tree:
-    """What is in a folder. A link is not followed: it must lead to a place in the folder, by a
-    relative path, so that the same link leads there in the copy.
+    """Return the content of a folder. Links are not followed: each must lead to a place in the
+    folder, by a relative path, so that the same link leads there in the copy.
 
     Raises:
-        InputError: if a link leads elsewhere, or if something is neither a file nor a folder.
-        OSError: if a folder cannot be read.
+        InputError: a link leads elsewhere, or an entry is neither a file nor a folder.
+        OSError: a folder cannot be read.
     """
     tree = _Tree([], [], [], [])
     for place, folders, files in os.walk(root, onerror=_raise):
@@ -219,7 +219,7 @@ def _raise(error: OSError) -> None:
 
 
 def _holds_databases(folder: Path, children: Iterable[str]) -> bool:
-    """Whether it has a folder ID with ID.sqlite or schema.sql."""
+    """Return whether it has a folder ID with ID.sqlite or schema.sql."""
     places = DirectoryDatabases(folder, ("",), _DATABASE_FILES)
     return any(place.is_file() for child in children for place in places.list_places(child))
 
@@ -252,12 +252,12 @@ def _copy(
             shutil.copy(root / name, target / name)
 
 
-# --- corrections: which of them hold
+# Corrections that are valid here
 
 
 class _Applied(NamedTuple):
-    """The questions of each file, as `apply_corrections` makes them; what to warn of; how many
-    corrections have no question here."""
+    """The questions of each file from `apply_corrections`; warnings; and the number of corrections
+    that have no question here."""
 
     questions: Mapping[str, list[SourceQuestion]]
     warnings: list[str]
@@ -301,7 +301,7 @@ def _is_quoted_here(correction: Correction, queries: Mapping[tuple[str, str], se
 def _execute(
     judged: Sequence[JudgedQuery], root: Path, databases: Sequence[str]
 ) -> dict[str, Execution]:
-    """What each query gives beside gold, by its name, if its database can be read."""
+    """Return the result of each query beside gold, by its name, if its database can be read."""
     limits = Limits()
     overdue = Execution(
         answers=None, is_void=False, detail=f"more than {limits.max_seconds} seconds"
@@ -325,7 +325,7 @@ def _execute(
 
 
 def _open(db_id: str, places: DirectoryDatabases, made: Path) -> tuple[Path, Schema] | None:
-    """A database and its schema; None if there is none, or none that can be read."""
+    """Return a database and its schema; None if there is none that can be read."""
     path = next((place for place in places.list_places(db_id) if place.is_file()), None)
     if path is None:
         return None
@@ -348,7 +348,7 @@ def _describe_unchecked(unchecked: Sequence[JudgedQuery]) -> list[str]:
     return [f"{count} not executed, since there is no database that can be read: {named}"]
 
 
-# --- corrected files
+# Corrected files
 
 
 def _is_left_out(question: SourceQuestion) -> bool:
@@ -357,7 +357,7 @@ def _is_left_out(question: SourceQuestion) -> bool:
 
 
 def _read_original(question: SourceQuestion) -> Mapping[str, str]:
-    """The fields of a corrected question as they were; none of another question."""
+    """Return the former fields of a corrected question; {} for another question."""
     note = question["source"].get("correction")
     return {} if note is None else note.get("original", {})
 
@@ -365,7 +365,7 @@ def _read_original(question: SourceQuestion) -> Mapping[str, str]:
 def _rewrite_questions(
     file: QuestionFile, questions: Sequence[SourceQuestion]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The text of a file with its corrected questions, and a record of each correction."""
+    """Return the text of a file with its corrected questions, and a record of each correction."""
     pieces: list[str | None] = []
     records = []
     for index, question in enumerate(questions):
@@ -401,7 +401,7 @@ def _rewrite(file: QuestionFile, index: int, question: SourceQuestion) -> tuple[
 def _describe(
     file: QuestionFile, index: int, question: SourceQuestion, removed: list[str]
 ) -> dict[str, Any]:
-    """A line of the list."""
+    """Return a line of the list."""
     before, source = cast("dict[str, Any]", file.questions[index]), question["source"]
     note: Mapping[str, Any] = source.get("unconfirmed") or cast("Any", source["correction"])
     new_sql = note.get("sql", question["gold_sql"])
@@ -433,10 +433,10 @@ def _rewrite_golds(
     files: Sequence[QuestionFile],
     questions: Mapping[str, list[SourceQuestion]],
 ) -> tuple[dict[str, str], list[str]]:
-    """The text of each file of gold SQL, in step with the questions, and what to warn of.
+    """Return the text of each file of gold SQL, matching the questions, and warnings.
 
     Raises:
-        InputError: if a file has the name of one, and its lines are not those of the questions.
+        InputError: a file has such a name, and its lines are not those of the questions.
     """
     texts, warnings = {}, []
     for name in names:
@@ -474,7 +474,7 @@ def _is_touched(question: SourceQuestion) -> bool:
 def _correct_lines(
     name: str, text: str, lines: Sequence[GoldLine], questions: Sequence[SourceQuestion]
 ) -> tuple[list[str | None], list[int]]:
-    """What stands in the place of each line; the numbers of those that had other SQL."""
+    """Return the replacement of each line, and the numbers of the lines that had other SQL."""
     pieces: list[str | None] = []
     others = []
     for line, question in zip(lines, questions, strict=True):
@@ -495,7 +495,7 @@ def _correct_lines(
 
 
 def _list_stale(root: Path, names: Iterable[str], old: set[str]) -> list[str]:
-    """A warning for each file that is copied as it is, and holds SQL of questions that are not."""
+    """Return a warning for each file that is copied unchanged, and has SQL of changed questions."""
     quoted = {json.dumps(sql, ensure_ascii=is_ascii) for sql in old for is_ascii in (True, False)}
     warnings = []
     for name in names:

@@ -1,6 +1,6 @@
-"""A database file: where it lies, whether it is whole, how it is made and put in its place.
-
-And what its corpus says of columns, in the folder `database_description` of BIRD beside it.
+"""Database files: their paths, the check whether they are whole, and how they are made and
+replaced. Also the descriptions of columns in the folder `database_description` of BIRD beside a
+database.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from answerkey.sqlite.guard import (
 from answerkey.sqlite.schema import read_schema
 
 _HEADER = b"SQLite format 3\x00"
-# What a check says of values that SQLite reads all the same; any other row is a broken file.
+# Findings of a check that do not stop SQLite from reading; any other finding means a broken file.
 _FINE = re.compile(r"ok|(non-)?\w+ value in .*|non-unique entry in index .*")
-_MAX_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
+_MAX_COMPARED_BYTES = 20_000_000  # above, comparing rows with indexes would take many seconds
 _OTHERS = "`answerkey new` converts other databases: docs/your-database.md"
 _MISSING = re.compile(
     r"no such collation sequence: (?P<collation>.+)"
@@ -54,16 +54,16 @@ _TEXTS = {"name": "column_name", "description": "column_description", "values": 
 
 
 def locate_database(databases_dir: Path, db_id: str) -> Path:
-    """`databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
+    """Return `databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
     return find_inside(databases_dir, f"{check_db_id(db_id)}/{db_id}.sqlite")
 
 
 class UnreadableDatabaseError(InputError):
-    """The file of a database is at fault, on any machine: its questions are set aside, and the run
-    goes on. `fault` is the message without its place."""
+    """A database file that is at fault, on any machine: its questions are set aside, and the run
+    goes on. `fault` is the message without the file's name."""
 
     def __init__(self, place: str, fault: str) -> None:
-        super().__init__(place, fault)  # which pickle hands over
+        super().__init__(place, fault)  # the arguments that pickle passes on
         self.place = place
         self.fault = fault
 
@@ -74,8 +74,8 @@ class UnreadableDatabaseError(InputError):
 def check_database(path: Path) -> None:
     """Make sure that the file is a whole SQLite database.
 
-    It is whole, too, where its schema needs a collation or a function that only an application has:
-    then the queries that need them fail, each by itself.
+    A database is whole, too, if its schema needs a collation or a function that only an application
+    has: then only the queries that need them fail.
 
     Raises:
         UnreadableDatabaseError: "Corrupt database: ...", with the file and what was expected.
@@ -88,7 +88,7 @@ def check_database(path: Path) -> None:
         raise UnreadableDatabaseError(place, words)
     try:
         with contextlib.closing(open_database(path)) as connection:
-            # A CHECK is foreign SQL, which may take for ever.
+            # A CHECK is untrusted SQL, and might run for ever.
             connection.execute("PRAGMA ignore_check_constraints = ON")
             is_small = path.stat().st_size <= _MAX_COMPARED_BYTES
             check = "integrity_check" if is_small else "quick_check"
@@ -102,8 +102,8 @@ def check_database(path: Path) -> None:
 
 
 def _check_pages(connection: sqlite3.Connection, check: str) -> tuple[str, list[str]]:
-    """The check that was made, and what it says. Where a collation or a function is missing it is
-    quick_check, which compares nothing, so that any one will do in their place."""
+    """Return the name of the check, and its findings. If a collation or a function is missing, it
+    is quick_check, which compares nothing, so that dummies can replace them."""
     supplied = set()
     while True:
         try:
@@ -122,7 +122,7 @@ def _check_pages(connection: sqlite3.Connection, check: str) -> tuple[str, list[
 
 @contextlib.contextmanager
 def replace_database(path: Path) -> Iterator[BinaryIO]:
-    """A file that takes the place of `path` when the block ends and the file passes the checks."""
+    """Open a file that replaces `path` when the block ends and the file passes the checks."""
     with replace_file(path) as file:
         yield file
         file.flush()
@@ -130,11 +130,10 @@ def replace_database(path: Path) -> Iterator[BinaryIO]:
 
 
 def copy_database(source: Path, path: Path) -> None:
-    """Copy a ready SQLite file.
+    """Copy a finished SQLite file.
 
     Raises:
-        UnreadableDatabaseError: if it is corrupt, or has rows in a journal that the copy would
-            lose.
+        UnreadableDatabaseError: it is corrupt, or has rows in a journal that the copy would lose.
     """
     for suffix in ("-wal", "-journal"):
         pending = source.with_name(source.name + suffix)
@@ -150,18 +149,18 @@ def copy_database(source: Path, path: Path) -> None:
 
 
 def read_descriptions(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
-    """The texts of a folder by table, which is the name of a file, and column:
+    """Return the texts of a folder by table, which is the name of a file, and by column:
 
         {"ship": {"tons": {"description": "gross tonnage", "values": "0: not known"}}}
 
     Raises:
-        InputError: if a file is no CSV, or has no column of names.
+        InputError: a file is no CSV, or has no column of names.
     """
     return {file.stem.strip(): _read_table(file) for file in list_files(folder, "*.csv")}
 
 
 def _read_table(file: Path) -> dict[str, dict[str, str]]:
-    """The columns of a table. Rows of BIRD may be too short or too long, its files Windows-1252."""
+    """Return the columns of a table. BIRD's rows may be too short or too long, and Windows-1252."""
     content = file.read_bytes()
     try:
         text = content.decode("utf-8-sig")
@@ -182,11 +181,11 @@ def _read_table(file: Path) -> dict[str, dict[str, str]]:
     return columns
 
 
-# --- a database from SQL text: foreign statements fill an empty database within bounds
+# A database from SQL text: untrusted statements fill an empty database within limits.
 #
-# It has the same bytes on every machine and every day, whichever SQLite library builds it.
+# It has the same bytes on every machine and every day, with any version of SQLite.
 
-# Triggers and virtual tables are missing on purpose: they would act while the file is settled.
+# Triggers and virtual tables are not allowed: they would run when the file is settled.
 _ALLOWED_ACTIONS = {
     getattr(sqlite3, f"SQLITE_{action}")
     for action in (
@@ -206,7 +205,7 @@ _ALLOWED_ACTIONS = {
         "RECURSIVE",
     )
 }
-# What dumps begin and end with has no effect: all of the text is one transaction.
+# The first and last statements of dumps have no effect: the whole text is one transaction.
 _PASSED_OVER = {
     (sqlite3.SQLITE_TRANSACTION, "begin"),
     (sqlite3.SQLITE_TRANSACTION, "commit"),
@@ -217,7 +216,7 @@ _CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | LIBRARY_FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """What the text of one database may use, as in `answerkey.sqlite.guard.Limits`."""
+    """The limits of the text of one database, as in `answerkey.sqlite.guard.Limits`."""
 
     max_text_bytes: int = 200_000_000
     max_steps: int = 500_000_000
@@ -237,13 +236,13 @@ class _TextExecution:
         self._limits = limits
         self._bounds = BoundedExecution(connection, limits)
         self._is_begun = False
-        self._refused = self._statement = ""  # the call refused last, the statement started last
+        self._refused = self._statement = ""  # the last refused call, the last started statement
 
     def run(self, text: str) -> bytes:
         connection = self._connection
         bound_memory(connection, self._limits)
-        # The authorizer does not hear of functions in a DEFAULT, and a clock function has honest
-        # uses too: so they are refused where they are called.
+        # The authorizer does not see functions in a DEFAULT, and some uses of a clock function are
+        # harmless. So these functions are refused when they are called.
         for name in self._changing:
             connection.create_function(name, -1, partial(self._refuse, name))
         clock = Clock(connection, self._refuse, now=self._now)
@@ -260,8 +259,8 @@ class _TextExecution:
             return serialize_database(connection)
 
     def explain(self, error: Exception, sql_path: Path) -> InputError:
-        """Which call was refused or bound passed, or SQLite's words; and where. Time is no fault of
-        the text: another machine may have more."""
+        """Return the error: the refused call, the exceeded limit, or SQLite's message; and where.
+        Too much time is not the text's fault: another machine may be faster."""
         words = self._refused or str(error)
         bound = self._bounds.explain(error)
         if bound is not None:
@@ -282,7 +281,7 @@ class _TextExecution:
         else:
             is_allowed = action in _ALLOWED_ACTIONS
         if (action, first) == (sqlite3.SQLITE_TRANSACTION, "BEGIN") and not self._is_begun:
-            is_allowed = self._is_begun = True  # that of `run`
+            is_allowed = self._is_begun = True  # the transaction of `run`
         if not is_allowed and (action, (first or "").lower()) in _PASSED_OVER:
             return sqlite3.SQLITE_IGNORE
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
@@ -295,20 +294,20 @@ class _TextExecution:
 def build_database(
     sql_path: Path, limits: BuildLimits | None = None, *, now: str | None = None
 ) -> bytes:
-    """The bytes of the SQLite file that the statements of a text file make, at the instant of its
-    corpus, if that has one.
+    """Return the bytes of the SQLite file that the statements of a text file make, at the instant
+    of its corpus, if it has one.
 
     Raises:
-        UnreadableDatabaseError: with the file, the place and SQLite's words, if the text does not
-            run, does more than fill a database, takes more than the limits, or makes no table.
-        InputError: if it takes more seconds than the limits.
+        UnreadableDatabaseError: names the file, the place and SQLite's words, if the text does not
+            run, does more than fill a database, exceeds the limits, or makes no table.
+        InputError: it takes more seconds than the limits.
     """
     limits = limits or BuildLimits()
     if (size_bytes := sql_path.stat().st_size) > limits.max_text_bytes:
         words = f"has {size_bytes} bytes, expected {limits.max_text_bytes}"
         raise UnreadableDatabaseError(str(sql_path), words)
     try:
-        text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would alter line ends
+        text = sql_path.read_bytes().decode("utf-8-sig")  # read_text would change line ends
     except UnicodeDecodeError as error:
         words = f"expected SQL as UTF-8 text: {error}"
         raise UnreadableDatabaseError(str(sql_path), words) from error
@@ -324,11 +323,11 @@ def build_database(
 def build_in_process(
     source: Path, path: Path, limits: BuildLimits | None = None, *, now: str | None = None
 ) -> None:
-    """Make the file of a database from its text, in a process of its own: a statement without end
-    can neither hold the stage up nor end it.
+    """Make the file of a database from its text, in a separate process: an endless statement can
+    neither block nor kill the stage.
 
     Raises:
-        InputError: as `build_database`; if the process was ended.
+        InputError: as `build_database`; or the process was killed.
     """
     limits = limits or BuildLimits()
     if isinstance(

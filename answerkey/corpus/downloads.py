@@ -1,6 +1,6 @@
-"""Every chosen database is one whole SQLite file whose origin and checksum the manifest states.
+"""Make every chosen database one whole SQLite file; the manifest has its origin and checksum.
 
-The directory of databases may hold links into DVC's cache: a file is replaced, never written into.
+The directory of databases may have links into DVC's cache: a file is replaced, never changed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MANIFEST = "manifest.json"
 
 
 class DatabaseSource(NamedTuple):
-    """What a database is made from: `origin`, for the manifest, names no machine; `path`, if it is
+    """The source of a database: `origin`, for the manifest, names no machine; `path`, if it is
     local."""
 
     origin: dict[str, str]
@@ -61,8 +61,8 @@ class DatabaseSource(NamedTuple):
 
 
 class Downloads(NamedTuple):
-    """The paths of all databases by name; how many were kept as they were; what is wrong with each
-    other one."""
+    """The paths of all databases by name; how many were kept unchanged; and the fault of each other
+    one."""
 
     paths: dict[str, Path]
     kept: int
@@ -76,12 +76,12 @@ def download_spider_databases(
     corpus: Corpus | None = None,
     limits: Download | None = None,
 ) -> dict[str, Path]:
-    """The path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. A file that passes the
-    checks stays; what is missing is made. Spider's from the hub, if no corpus is given.
+    """Return the path of each database, by id, sorted: `output_dir/ID/ID.sqlite`. A file that
+    passes the checks is kept; a missing one is made. The default corpus is Spider from the hub.
 
     Raises:
         FileNotFoundError: "Failed to download database: ID: ...".
-        ValueError: on a corrupt database or SQL text that does not run; with all of them.
+        ValueError: a database is corrupt, or SQL text does not run; names all of them.
     """
     checked = sorted(check_db_ids(db_ids))
     paths = {db_id: locate_database(Path(output_dir), db_id) for db_id in checked}
@@ -100,16 +100,15 @@ def download_spider_databases(
 
 
 def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Download) -> Downloads:
-    """Make `output_dir` hold the databases of some corpora, with what these say of their columns,
-    the manifest and nothing else. The manifest has the fault of each database that is there and
-    cannot be read.
+    """Make `output_dir` hold the databases of some corpora, their descriptions of columns, the
+    manifest, and nothing else. The manifest has the fault of each database that cannot be read.
 
-    Nothing there changes before all databases are made, in a folder beside it: a run that fails
-    leaves what was there, and the next one takes up what it has made.
+    Nothing changes there before all databases are made, in a folder beside it. A run that fails
+    leaves the former ones, and the next run uses what this one has made.
 
     Raises:
-        FileNotFoundError, InputError: naming all databases that are missing, when all others are
-            made; a hub that does not answer is the end. If no database can be read.
+        FileNotFoundError, InputError: names all missing databases, after all others are made; or a
+            hub does not answer; or no database can be read.
     """
     sources = locate_all(corpora, limits=limits)
     staging = output_dir.with_name(f".{output_dir.name}.partial")
@@ -151,8 +150,8 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
 
 
 def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str, str]:
-    """The sha256 of each database of a folder that is, byte for byte, what its manifest says and
-    its source wants, by name."""
+    """Return the sha256, by name, of each database of a folder that is byte for byte the one of its
+    manifest, and has the wanted source."""
     try:
         manifest = read_manifest(folder / MANIFEST)
     except (FileNotFoundError, InputError):
@@ -185,7 +184,7 @@ def _write_manifest(
 
 
 def _name_fault(source: DatabaseSource, error: UnreadableDatabaseError) -> str:
-    """What is wrong with a file, named as its corpus has it: its path would name a machine."""
+    """Return the fault of a file with the corpus's name for it: its path would name a machine."""
     return f"{source.origin.get('member', source.origin['path'])}: {error.fault}"
 
 
@@ -195,7 +194,7 @@ def _describe(source: DatabaseSource) -> dict[str, Any] | None:
 
 
 def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, DatabaseSource]:
-    """What the file of each database of some corpora must be made from, by name, sorted."""
+    """Return the source of each database of some corpora, by name, sorted."""
     chosen = [(corpus, list_db_ids(corpus, limits=limits)) for corpus in corpora]
     named = name_databases(chosen)
     sources: dict[str, DatabaseSource] = {}
@@ -207,7 +206,7 @@ def locate_all(corpora: Iterable[Corpus], *, limits: Download) -> dict[str, Data
 
 
 def _locate(corpus: Corpus, db_ids: list[str], limits: Download) -> dict[str, DatabaseSource]:
-    """As `locate_all`. Fetches nothing, but asks the hub what a branch means."""
+    """As `locate_all`. Downloads nothing, but asks the hub for the commit of a branch."""
     databases = corpus.databases
     if isinstance(databases, DirectoryDatabases):
         return _locate_local(databases, corpus, db_ids)
@@ -247,7 +246,7 @@ def _locate_local(
             "sha256": hash_file(path),
         }
         if path.suffix == ".sql" and corpus.now is not None:
-            origin["now"] = corpus.now  # at another instant its text may make other rows
+            origin["now"] = corpus.now  # its text may make other rows at another instant
         located[db_id] = DatabaseSource(origin, path)
     if missing:
         raise FileNotFoundError("\n".join(missing))
@@ -257,9 +256,9 @@ def _locate_local(
 def _make(
     sources: Mapping[str, DatabaseSource], paths: Mapping[str, Path], limits: Download
 ) -> Iterator[tuple[str, UnreadableDatabaseError | None]]:
-    """Make the file of every source; the names of those that are made, and of those that cannot be
-    made, with the fault of their files. All others have failed when an error is raised that names
-    them."""
+    """Make the file of every source. Yield the names of those that are made, and of those whose
+    files are at fault, with the fault. An error at the end names all that failed for other
+    reasons."""
     fetch = functools.cache(functools.partial(fetch_file, limits=limits))
     errors: list[Exception] = []
     for name in track_progress(sources, "databases", total=len(sources), unit="databases"):
@@ -317,8 +316,8 @@ def read_tables(db_id: str, path: Path) -> dict[str, Any]:
 
 
 def _remove_others(output_dir: Path, names: Iterable[str]) -> None:
-    """Remove all but the manifest and the folders of these databases. A link is removed itself,
-    never what it points to."""
+    """Remove everything but the manifest and the folders of these databases. A link itself is
+    removed, never its target."""
     kept = {MANIFEST, *names}
     for entry in output_dir.iterdir() if output_dir.is_dir() else ():
         if entry.name not in kept:

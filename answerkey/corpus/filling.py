@@ -1,10 +1,10 @@
-"""A copy of a corpus's databases with more rows, so that its queries have answers.
+"""Copy the databases of a corpus and add rows, so that its queries have answers.
 
     python -m answerkey.corpus.filling synsql filled --rows 40
 
-Corpora that a model wrote have databases with two rows a table, or none. Half of all queries find
-nothing there, and wrong queries find the same nothing. This writes `ROOT/filled/ID/ID.sqlite` for
-each database of the entry `synsql` of params.yaml; then say `databases: [filled]` there.
+Corpora that a model wrote have databases with two rows per table, or none. Half of all queries find
+nothing there, and wrong queries find nothing, too. This command writes `ROOT/filled/ID/ID.sqlite`
+for each database of the entry `synsql` of params.yaml; then set `databases: [filled]` there.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _NOT_COPIED = (
 
 
 def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | None:
-    """The bytes of a database like that of a file, whose tables have so many rows at least, and
-    rows that meet the conditions of the queries: the same for the same input, on any machine.
+    """Return the bytes of a copy of a database whose tables have at least `rows` rows, and rows
+    that meet the conditions of the queries. The same input gives the same bytes on any machine.
 
-    Its own rows and all rules of the schema stay; a table has fewer rows if these allow no more.
-    None if its tables have so many rows already, or cannot be copied: more than 1,000 rows, a row
-    of more than 20 kB, a virtual table, statements that this SQLite does not run, or a file that is
-    no whole database.
+    Its own rows and all rules of the schema are kept; a table has fewer rows if these allow no
+    more. Return None if its tables have that many rows already, or cannot be copied: more than
+    1,000 rows, a row of more than 20 kB, a virtual table, statements that this SQLite does not run,
+    or a file that is no whole database.
     """
     try:
         check_database(path)
@@ -69,7 +69,7 @@ def fill_database(path: Path, queries: Iterable[str], *, rows: int) -> bytes | N
     filled = fill_rows(source, _read_conditions(queries, schema, source), max_rows=rows)
     for name, table in source.tables.items():
         if filled.tables[name].rows[: len(table.rows)] != table.rows:
-            return None  # a row that breaks a CHECK of its own table cannot be written again
+            return None  # a row that violates a CHECK of its own table cannot be written again
     return serialize_rows(filled)
 
 
@@ -83,8 +83,8 @@ def _read_conditions(queries: Iterable[str], schema: Schema, rows: Rows) -> list
 
 
 def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> int:
-    """Write the databases of a corpus into a folder below its root, filled or, if that cannot be,
-    as they are. Return how many were filled."""
+    """Write the databases of a corpus into a folder below its root: filled, or unchanged if that is
+    not possible. Return how many were filled."""
     databases = corpus.databases
     if not isinstance(databases, DirectoryDatabases):
         raise InputError(f"Corpus {corpus.name} is on the hub: expected one with origin: directory")

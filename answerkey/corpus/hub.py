@@ -1,10 +1,10 @@
-"""Files of a Hugging Face dataset repository, read at exactly the commit that was asked for.
+"""Read files of a Hugging Face dataset repository, at exactly the wanted commit.
 
-What fails is tried a second time, after a pause. The hub's library would try each request again and
-again, with longer and longer pauses, and it holds a client of a silent server for minutes whatever
-its timeouts say. So it runs in a process of its own (this file), which ends with the first request
-that fails, or at the deadline. It keeps files in its cache, and checks their sizes; HF_ENDPOINT,
-HF_TOKEN, HF_HOME and HF_HUB_OFFLINE mean the same as to it.
+A failed request is tried a second time, after a pause. The hub's library would repeat each request
+with longer and longer pauses, and waits for a silent server for minutes whatever its timeouts say.
+So it runs in a separate process (this file), which ends with the first request that fails, or at
+the deadline. It keeps files in the library's cache, and checks their sizes; HF_ENDPOINT, HF_TOKEN,
+HF_HOME and HF_HUB_OFFLINE have their usual meaning.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:  # the process of a request has the standard library and the hub's alone
+if TYPE_CHECKING:  # the process of a request imports only the standard library and the hub's
     from answerkey.sections.corpora import Download
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 _ATTEMPTS = 2
 _BACKOFF_S = 1.0  # times the number of the attempt
-_SILENCE_S = 10.0  # then it says that it waits, and again after twice as long
+_SILENCE_S = 10.0  # after which a line says that it waits, and again after twice as long
 _ADVICE = (
     "without a network, use `corpus: sample`, which is here, or `local` with a copy in"
     " corpora.local.root"
@@ -36,21 +36,22 @@ Result = TypeVar("Result")
 
 
 class HubError(ConnectionError):
-    """The hub did not give what was asked for."""
+    """The hub did not give the wanted file or commit."""
 
 
 def resolve_revision(repo_id: str, revision: str, *, limits: Download) -> str:
-    """The commit of a branch or tag, asked online; a full commit is its own answer, unasked.
+    """Return the commit of a branch or tag, from the hub; a full commit is returned without a
+    request.
 
     Raises:
-        HubError: if the hub does not say.
+        HubError: the hub does not answer.
     """
     if COMMIT.fullmatch(revision):
         return revision
 
     def ask(seconds: float) -> str:
         commit = _ask_once(repo_id, revision, "", seconds=seconds)
-        if not COMMIT.fullmatch(commit):  # it names a folder of the cache
+        if not COMMIT.fullmatch(commit):  # it becomes the name of a folder in the cache
             raise HubError(f"expected a commit of 40 hex digits, found {commit!r:.80}")
         return commit
 
@@ -60,10 +61,10 @@ def resolve_revision(repo_id: str, revision: str, *, limits: Download) -> str:
 def fetch_file(
     repo_id: str, revision: str, path: str, *, limits: Download, sha256: str | None = None
 ) -> Path:
-    """The file of a full commit in the hub's cache, fetched if it is not there.
+    """Return the file of a full commit in the hub's cache; download it first if it is not there.
 
     Raises:
-        HubError: if it does not come, or has another checksum; then it leaves the cache.
+        HubError: the download fails, or has another checksum; then the file leaves the cache.
     """
 
     def fetch(seconds: float) -> Path:
@@ -72,7 +73,7 @@ def fetch_file(
             with file.open("rb") as content:
                 actual = hashlib.file_digest(content, "sha256").hexdigest()
             if actual != sha256:
-                file.resolve().unlink()  # the link to it alone would come back
+                file.resolve().unlink()  # the file itself: only its link would be made again
                 raise HubError(f"wrong checksum: sha256 is {actual}, expected {sha256}")
         return file
 
@@ -80,7 +81,7 @@ def fetch_file(
 
 
 def _try_twice(ask: Callable[[float], Result], where: str, limits: Download) -> Result:
-    """What `ask` returns, which is given the seconds that are left."""
+    """Return the result of `ask`, which gets the seconds that are left."""
     ends_at = time.monotonic() + limits.deadline_s
     attempt = 0
     while True:
@@ -106,8 +107,8 @@ def _say(words: str) -> None:
 
 
 def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
-    """Run this file, whose last line of output is the answer, or, with exit status 1, what went
-    wrong. Its process dies with this call."""
+    """Run this file. Its last line of output is the answer or, with exit status 1, the error. Its
+    process dies with this call."""
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     quiet = {} if is_watched else {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
     command = [sys.executable, "-P", __file__, repo_id, revision, path]
@@ -131,7 +132,7 @@ def _ask_once(repo_id: str, revision: str, path: str, *, seconds: float) -> str:
 
 
 def _wait(process: subprocess.Popen[str], awaited: str, seconds: float) -> str:
-    """What the process prints until it ends; that it is waited for is said now and then."""
+    """Return the output of a process that has ended; say now and then that it is waited for."""
     waited, pause = 0.0, _SILENCE_S
     while True:
         try:
@@ -158,7 +159,7 @@ def _answer(repo_id: str, revision: str, path: str) -> str:
 
 
 def _fail_at_once(send: Callable[..., Any]) -> Callable[..., Any]:
-    """Requests whose failures the hub's library does not know, and so does not try again."""
+    """Turn failures into errors that the hub's library does not know, and so does not retry."""
 
     def send_once(*request: Any, **options: Any) -> Any:
         try:
@@ -182,10 +183,10 @@ def _fail_at_once(send: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: the parent says what there is to say
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: the parent prints the message
     try:
         print(_answer(*sys.argv[1:]))
-    except Exception as error:  # the end of this process: the parent says it
+    except Exception as error:  # this process ends, and the parent prints it
         kind = "" if isinstance(error, HubError) else f"{type(error).__name__}: "
         print(f"{kind}{' '.join(str(error).split())}")
         sys.exit(1)

@@ -1,12 +1,12 @@
-"""Make corrections and verdicts of a published list about the gold SQL of a corpus.
+"""Make corrections and verdicts from a published list about the gold SQL of a corpus.
 
-    answerkey import-corrections dev_fixed.json --corpus bird --name fixed \
+    answerkey import-corrections dev_fixed.json --corpus bird --name fixed \\
         --source https://example.org/fixed --license cc-by-4.0 --date 2026-03-01
 
-The list is JSON, JSON Lines or CSV: questions with other SQL, question or evidence, or with a word
-whether their SQL is right. data/corrections/NAME.yaml gets what changes a question, and
-data/verdicts/NAME.jsonl what only judges it. A question on which two lists disagree is disputed:
-the log and the files say so. Name the list in `corpora.CORPUS.corrections` to use both.
+The list is JSON, JSON Lines or CSV. Its rows have other SQL, question or evidence for questions, or
+a word that says whether their SQL is right. Changes of a question go to data/corrections/NAME.yaml,
+and judgements alone to data/verdicts/NAME.jsonl. A question on which two lists disagree is
+disputed: the log and the files say so. Name the list in `corpora.CORPUS.corrections` to use both.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from answerkey.sections.whole_file import read_params
 from answerkey.sqlite.schema import SchemaFile
 from answerkey.sqlite.statement import trim_statement
 
-# The names that lists give to their fields; the first that a row has counts.
+# The names of fields in lists; the first one that a row has is used.
 IDS = ("question_id", "id", "qid", "instance_id")
 DATABASES = ("db_id", "database_name", "database", "db")
 QUESTIONS = ("question", "question_text", "nl")
@@ -47,7 +47,7 @@ CHANGED_QUESTIONS = ("corrected_question", "fixed_question", "new_question")
 EVIDENCE = ("evidence", "external_knowledge")
 JUDGED_SQL = ("original_sql", "gold_sql", "original")
 CHANGED_SQL = ("corrected_sql", "fixed_sql", "new_sql", "fixed")
-SQL = ("sql", "SQL", "query")  # judged, if the row says right or wrong, else changed
+SQL = ("sql", "SQL", "query")  # the judged SQL if the row has a verdict, otherwise the new SQL
 LABELS = ("verdict", "label", "is_correct", "correct")
 REASONS = ("reason", "note", "notes", "classes", "error_types", "comment", "explanation")
 
@@ -56,9 +56,9 @@ _WORDS = {
     **dict.fromkeys(("wrong", "incorrect", "false", "0", "no"), WRONG),
 }
 _SHOWN = 5
-_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
+_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections accepts it
 
-Row = dict[str, Any]  # of a list, whoever wrote it
+Row = dict[str, Any]  # of a list of any origin
 
 
 class KnownQuestion(SplitQuestion):
@@ -72,7 +72,8 @@ Index = Mapping[tuple[str | None, ...], list[KnownQuestion]]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a row of a list says of gold, or of `judged_sql`; `changes` are for a correction."""
+    """The content of a row of a list, about gold or `judged_sql`; `changes` are for a
+    correction."""
 
     question_id: Any
     db_id: str | None
@@ -84,7 +85,7 @@ class Claim:
 
 
 def read_claims(path: Path) -> Iterator[Claim]:
-    """What each row of a list says. Raises InputError with the row of which nothing can be made."""
+    """Yield the claim of each row of a list. InputError names a row that cannot be used."""
     for number, row in enumerate(_read_list(path)):
         where = f"{path}: row {number}"
         if not isinstance(row, dict):
@@ -141,7 +142,7 @@ def _find(row: Row, names: Iterable[str]) -> str | None:
 
 
 def _read_verdict(row: Row, where: str) -> str | None:
-    """The word of a row: a label, a field such as `expert_wrong`, or else classes of errors."""
+    """Return the verdict of a row: a label, a field such as `expert_wrong`, or error classes."""
     for name in (*LABELS, *(name for name in row if name.endswith("_wrong"))):
         if row.get(name) not in (None, ""):
             word = _WORDS.get(str(row[name]).strip().lower())
@@ -176,14 +177,14 @@ def _index_questions(questions: Iterable[SplitQuestion]) -> Index:
 
 
 def _find_question(claim: Claim, index: Index) -> KnownQuestion | None:
-    """The one question that has the text of a row (and its SQL, if several have the text), else its
-    id, else its SQL."""
+    """Return the one question with the text of a row (and its SQL, if several have the text), or
+    else with its id, or else with its SQL."""
     same_text = index.get(("text", claim.db_id, _fold(claim.question or "")), [])
     same_sql = index.get(("sql", claim.db_id, fold_sql(claim.judged_sql or "")), [])
     same_id = [
         question
         for question in index.get(("id", str(claim.question_id)), [])
-        if claim.db_id in (None, question["db_id"])  # else a number that counts something else
+        if claim.db_id in (None, question["db_id"])  # otherwise the number counts something else
     ]
     both = [question for question in same_text if question in same_sql]
     matches = (
@@ -197,7 +198,7 @@ def _fold(text: str) -> str:
 
 
 def fold_sql(sql: str) -> str:
-    """A query without what changes nothing at its ends and between its words.
+    """Return a query with single spaces, and without blanks and semicolons at its ends.
 
     >>> fold_sql("SELECT  name\\nFROM t ;") == fold_sql("SELECT name FROM t")
     True
@@ -215,8 +216,8 @@ class Imported(NamedTuple):
 def _import_claims(
     claims: Iterable[Claim], index: Index, others: Mapping[Key, dict[str, str]], **facts: str
 ) -> Imported:
-    """What the rows of a list come to. `others` has the word, right or wrong, of other lists about
-    each question; `facts` are corpus, source and date."""
+    """Return the corrections and verdicts of a list. `others` has the verdicts (right or wrong) of
+    other lists on each question; `facts` are corpus, source and date."""
     done = Imported([], [], [], Counter())
     decided: set[Key] = set()
     for claim in claims:
@@ -283,8 +284,8 @@ def _make_correction(
 
 
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
-    """The word of all other files of verdicts and corrections, by key and name of the file; that of
-    a correction which names no query is of the question and an empty one."""
+    """Return the verdicts of all other files of verdicts and corrections, by key and name of the
+    file. For a correction that names no query, the key has an empty one."""
     said: dict[Key, dict[str, str]] = defaultdict(dict)
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
@@ -311,13 +312,13 @@ def import_list(path: Path, *, corpus: str, name: str, source: str, license: str
     entries = params.corpora
     download = params.download
     (entry,) = parse_corpora(corpus, entries)
-    entry = replace(entry, corrections=None)  # the list is about gold as the corpus has it
+    entry = replace(entry, corrections=None)  # the list is about the corpus's own gold
     records = load_corpora([entry], limits=download).records
     rule = entries[corpus].split
     rules = {} if rule is None else {corpus: rule}
     splits = choose_splits(records, rules, partial(SchemaFile, SCHEMAS))
     questions = assign_splits(records, splits=splits)
-    source = " ".join(f"{source} ({license})".split())  # it becomes a line of a comment
+    source = " ".join(f"{source} ({license})".split())  # it becomes one line of a comment
     index, others = _index_questions(questions), _read_others(entry, name)
     facts = {"corpus": corpus, "source": source, "date": day}
     done = _import_claims(read_claims(path), index, others, **facts)

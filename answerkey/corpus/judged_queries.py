@@ -1,9 +1,9 @@
-"""What corrections and verdicts say of answers, executed again on the database at hand.
+"""Execute the queries of corrections and verdicts again on the database at hand.
 
-A list that names questions by hashes was made on one edition of a database, and any database may
-have its name: where the column holds 'US', and no longer 'USA', the corrected query finds nothing.
-So each query that a correction or a verdict puts beside gold is executed here. A correction by a
-hash that does not come out as it was judged is taken back, and the question says so.
+A list that names questions by hashes was made on one edition of a database. Another database may
+have its name: if a column has 'US' in place of 'USA', the corrected query finds nothing. So each
+query that a correction or a verdict has beside gold is executed here. A correction by a hash whose
+query gives another result than stated is withdrawn, and the question says so.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
-_NAMED = 3  # corrections that the log names
+_NAMED = 3  # corrections in a line of the log
 
 Pair = tuple[str, str]  # gold SQL, and the query beside it
-Context = tuple[Schema, Limits, str | None]  # the last: what the clock says
+Context = tuple[Schema, Limits, str | None]  # the last one is the time of the clock
 
 
 class JudgedQuery(NamedTuple):
-    """A query that a correction or a verdict puts beside gold SQL.
+    """A query that a correction or a verdict has beside gold SQL.
 
-    now: what the clock says on its database.
+    now: the time of the clock on its database.
     """
 
     database_name: str
@@ -74,7 +74,7 @@ class JudgedQuery(NamedTuple):
 
 
 def execute_task(task: QueryTask[Pair, Context]) -> list[Execution]:
-    """What the second query of each pair gives, beside the first one."""
+    """Return the result of the second query of each pair, compared with the first one."""
     schema, limits, now = task.context
     path = local_path(task.find_executed())
     with (
@@ -98,7 +98,7 @@ def execute_task(task: QueryTask[Pair, Context]) -> list[Execution]:
 def _is_same(
     gold_sql: str, rows: list[Row], schema: Schema, database: GuardedDatabase, copy: ReorderedCopy
 ) -> bool:
-    """Whether rows are a right answer by gold SQL: in its order, and of its ties any."""
+    """Return whether rows are a right answer by gold SQL: in its order, with any choice at ties."""
     try:
         gold_rows = database.execute(gold_sql)
     except sqlite3.DatabaseError:
@@ -126,8 +126,8 @@ def list_judged_queries(
     corrections: Mapping[Key, Correction],
     verdicts: Iterable[Verdict],
 ) -> list[JudgedQuery]:
-    """The queries that corrections by a hash and verdicts put beside gold, each once, by database:
-    those of a question as it is, and as it was before such a correction.
+    """Return the queries that verdicts, and corrections by a hash, have beside gold, each once, by
+    database. They may be about a question's present SQL or its SQL before such a correction.
 
     corrections: by the questions that they have changed.
     """
@@ -152,19 +152,19 @@ def list_judged_queries(
 
 
 def _find_original(question: SourceQuestion) -> SourceQuestion:
-    """A question as its corpus has it."""
+    """Return a question as it is in its corpus."""
     correction = question["source"].get("correction")
     if correction is None:
         return question
     source = {name: value for name, value in question["source"].items() if name != "correction"}
     fields: dict[str, Any] = {**question, **correction.get("original", {}), "source": source}
-    if not fields.get("evidence", True):  # which it did not have
+    if not fields.get("evidence", True):  # the corpus has none
         del fields["evidence"]
     return cast("SourceQuestion", fields)
 
 
 def _list_keys(question: SourceQuestion) -> list[Key]:
-    """The keys of verdicts about a question, whose database may have its name in the corpus."""
+    """Return the keys of verdicts on a question; its database may have its name in the corpus."""
     here = question["database_name"]
     sha256 = hash_question(question["question_text"], question["gold_sql"])
     return [(name, sha256) for name in dict.fromkeys((here, question["source"].get("db_id", here)))]
@@ -173,8 +173,8 @@ def _list_keys(question: SourceQuestion) -> list[Key]:
 def _find_correction(
     question: SourceQuestion, original: SourceQuestion, corrections: Mapping[Key, Correction]
 ) -> Correction | None:
-    """The correction by a hash that gave a question another query; None if there is none, or if one
-    that quotes the question went before it."""
+    """Return the correction by a hash that gave a question another query; None if there is none, or
+    if a correction that quotes the question had priority."""
     if original["gold_sql"] == question["gold_sql"]:
         return None
     note = {**question["source"].get("correction", {})}
@@ -186,7 +186,7 @@ def _find_correction(
 def plan_works(
     judged: Iterable[JudgedQuery], limits: Limits, *, databases_url: str | None
 ) -> Iterator[DatabaseWork[Pair, Context, Execution]]:
-    """A shard for up to 256 of the queries of a database that can be read."""
+    """Yield a shard for at most 256 of the queries of each readable database."""
     records = [query._asdict() | {"name": query.name} for query in judged]
     if not records:
         return
@@ -194,7 +194,7 @@ def plan_works(
     made_by = [hash_code(execute_task), version("sqlglot"), sqlite3.sqlite_version, asdict(limits)]
     readable = (record for record in records if record["database_name"] in hashes)
     for shard, group in cut_in_shards(readable):
-        name, now = shard.database_name, group[0]["now"]  # the same for all of a database
+        name, now = shard.database_name, group[0]["now"]  # `now` is the same for a whole database
         pairs = [(record["name"], (record["gold_sql"], record["sql"])) for record in group]
         tables, sha256 = schemas.read_tables(name), hashes[name]
         key = hash_value([*made_by, sha256, pairs, tables, now])
@@ -203,7 +203,7 @@ def plan_works(
 
 
 class Withdrawn(NamedTuple):
-    """A correction that does not come out as it was judged, and its question."""
+    """A correction whose query gives another result than stated, and its question."""
 
     correction: Correction
     question: SourceQuestion
@@ -215,9 +215,9 @@ def withdraw_unconfirmed(
     verdicts: Iterable[Verdict],
     executions: Mapping[str, Execution],
 ) -> tuple[list[SourceQuestion], list[Withdrawn]]:
-    """All questions in their order, and the corrections that do not hold on the database at hand.
-    A question of one is as its corpus has it, and its `source` has `unconfirmed`: the query, what
-    it gives here, and the reason that the correction had.
+    """Return all questions in their order, and the corrections that the database at hand
+    contradicts. The question of such a correction is as in its corpus. Its `source` has
+    `unconfirmed`: the query, its answer here, and the reason of the correction.
 
     corrections: those by a hash, by the questions that they have changed.
     """
@@ -254,7 +254,7 @@ def withdraw_unconfirmed(
 
 
 def describe_withdrawn(withdrawn: Sequence[Withdrawn]) -> list[str]:
-    """The line of the log; none if all corrections hold."""
+    """Return the line of the log; [] if all corrections are confirmed."""
     if not withdrawn:
         return []
     named = [
@@ -269,7 +269,7 @@ def describe_withdrawn(withdrawn: Sequence[Withdrawn]) -> list[str]:
 
 
 def list_withdrawn(withdrawn: Iterable[Withdrawn]) -> list[dict[str, Any]]:
-    """A record each: the question as its corpus has it, and the note."""
+    """Return a record for each: the question as in its corpus, and the note."""
     return [
         {
             **{name: question[name] for name in ("database_name", "question_text", "gold_sql")},

@@ -1,4 +1,4 @@
-"""Every question of the chosen databases, once, exactly as its corpus has it or a curator says."""
+"""Load every question of the chosen databases once, unchanged or as a curator corrected it."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ Replacement = Annotated[
 def load_spider_questions(
     db_ids: Iterable[str] | str, *, corpus: Corpus | None = None, limits: Download | None = None
 ) -> list[SourceQuestion]:
-    """One record a source question of these databases (`all`: of every one with questions), sorted
-    by database, then train before validation, then as the files have them. Spider from the hub, if
-    no corpus is given.
+    """Return a record for each source question of these databases (`all`: of every one with
+    questions), sorted by database, then train before validation, then in the order of the files.
+    The default corpus is Spider from the hub.
 
     Raises:
         ConnectionError: "Failed to download Spider dataset: ...".
-        ValueError: on a database without questions, or with questions in both source splits.
+        ValueError: a database has no questions, or has questions in both source splits.
     """
     chosen = db_ids if db_ids == ALL else check_db_ids(db_ids)
     if not chosen:
@@ -72,9 +72,9 @@ def load_spider_questions(
 
 
 class LoadedCorpora(NamedTuple):
-    """The questions of some corpora, by database, and how many rows each of their files has.
+    """The questions of some corpora, by database, and the number of rows of each of their files.
 
-    notes: lines for the log, of files of corrections that name questions by a hash.
+    notes: lines for the log about files of corrections that name questions by a hash.
     hashed: these corrections, by database and sha256 of the questions that they have changed.
     """
 
@@ -85,8 +85,8 @@ class LoadedCorpora(NamedTuple):
 
 
 def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> LoadedCorpora:
-    """The questions of some corpora, corrected and named; of a database that several have, in the
-    order of the corpora."""
+    """Return the questions of some corpora, corrected and named; if several corpora share a
+    database, in the order of the corpora."""
     chosen: list[tuple[Corpus, list[str]]] = []
     records: list[SourceQuestion] = []
     rows: dict[str, dict[str, int]] = {}
@@ -116,8 +116,8 @@ def load_corpora(corpora: Iterable[Corpus], *, limits: Download) -> LoadedCorpor
 def describe_corpora(
     entries: Mapping[str, Entry], rows: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, Any]]:
-    """Facts of each loaded corpus for the dataset card: a part of its entry that names no machine,
-    and how many rows each of its files of questions has."""
+    """Return facts about each loaded corpus for the dataset card: a part of its entry that names no
+    machine, and the number of rows of each file of questions."""
     described = {}
     for name, counts in rows.items():
         entry = entries[name]
@@ -135,15 +135,15 @@ def describe_corpora(
 def _read_chosen(
     corpus: Corpus, db_ids: Iterable[str] | str, limits: Download
 ) -> tuple[list[str], list[SourceQuestion], dict[str, int]]:
-    """The ids of the chosen databases, their questions, and the rows of each file, of other
-    databases too."""
+    """Return the ids of the chosen databases, their questions, and the number of rows of each file,
+    including other databases."""
     records = list(read_source_questions(corpus, limits=limits))
     _check_rules(records)
     rows = dict(Counter(record["source"]["file"] for record in records))
     chosen = choose_db_ids(corpus, db_ids, {record["database_name"] for record in records})
     ranks = {db_id: rank for rank, db_id in enumerate(chosen)}
     records = [record for record in records if record["database_name"] in ranks]
-    records.sort(key=lambda record: ranks[record["database_name"]])  # train comes first already
+    records.sort(key=lambda record: ranks[record["database_name"]])  # train is already first
     return chosen, records, rows
 
 
@@ -171,7 +171,8 @@ def _name_for_dataset(question: SourceQuestion, corpus: Corpus) -> SourceQuestio
 
 
 def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[HeldOutQuestion]:
-    """The validation questions of corpora, which compare_questions looks for in the dataset."""
+    """Yield the validation questions of corpora, which compare_questions looks for in the
+    dataset."""
     for corpus in corpora:
         for question in read_source_questions(corpus, limits=limits):
             if question["spider_split"] == VALIDATION:
@@ -182,23 +183,23 @@ def read_held_out(corpora: Iterable[Corpus], *, limits: Download) -> Iterator[He
                 }
 
 
-# --- corrections: what curators decided about single questions
+# Corrections: the decisions of curators on single questions.
 #
-# Nothing is dropped: an excluded question keeps its place, and with it every id, and is set aside
-# by select_questions. A decision that its corpus no longer needs or knows stops the run.
+# No question is dropped. An excluded one keeps its position, and so all ids stay the same;
+# select_questions sets it aside. A decision that does not fit its corpus any more stops the run.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A decision about the question of this text, or of this sha256 of its text and gold SQL.
+    """A decision on the question of this text, or of this sha256 of its text and gold SQL.
 
     gold_sql: one of its queries, if it occurs with several.
-    file, index: where it stands in the edition that was read, for people; it may stand elsewhere
-        in another one.
-    link: where the fault is reported; None for one that was found here.
-    source, date: who decided, and when.
-    readings: the verdict of each reading, if the question was read several times.
-    where: its place in the file.
+    file, index: its position in the edition that was read, for people; another edition may have
+        another one.
+    link: the report of the fault; None if it was found here.
+    source, date: the author and the date.
+    readings: the verdict of each pass, if a model read the question several times.
+    where: its position in the file.
     """
 
     database: Words
@@ -227,7 +228,7 @@ class Correction:
 
     @property
     def name(self) -> str:
-        """The question, for people."""
+        """Return the question in words for people."""
         if self.question is not None:
             return f"{self.question!r} of database {self.database}"
         return f"sha256 {str(self.sha256)[:12]}... of database {self.database}"
@@ -245,11 +246,11 @@ class Correction:
 
 
 def read_corrections(path: Path) -> list[Correction]:
-    """The decisions of a file, which is a YAML list and may be empty.
+    """Return the decisions of a file, which is a YAML list and may be empty.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        InputError: with the file and the number of the entry, from 1, that cannot be meant.
+        FileNotFoundError: there is no such file.
+        InputError: names the file and the number of the invalid entry, from 1.
     """
     if not path.is_file():
         raise FileNotFoundError(
@@ -267,15 +268,15 @@ def read_corrections(path: Path) -> list[Correction]:
 
 
 class Corrected(NamedTuple):
-    """All questions in their order, and those corrections that name a question by a hash: which of
-    them are about one of these, and which about none."""
+    """All questions in their order, and the corrections that name a question by a hash: those with
+    a question here, and those without."""
 
     records: list[SourceQuestion]
     hits: list[Correction]
     misses: list[Correction]
 
     def describe(self, path: Path) -> list[str]:
-        """Return the line of the log; none if all questions are quoted."""
+        """Return the line of the log; [] if all corrections quote their questions."""
         about = len(self.hits) + len(self.misses)
         if not about:
             return []
@@ -289,22 +290,22 @@ class Corrected(NamedTuple):
         return [line]
 
 
-_NAMED = 3  # corrections without a question that the log names
+_NAMED = 3  # corrections without a question in a line of the log
 
 
 def apply_corrections(
     questions: Iterable[SourceQuestion], corrections: Iterable[Correction]
 ) -> Corrected:
-    """All questions in their order: new records for those that were decided about.
+    """Return all questions in their order, with new records for those that have a decision.
 
-    `source` of such a question gets `correction`: action, reason and link, who decided and when,
-    and for a replacement `original`, the values that were replaced. Decisions about other
-    databases are passed over. One by hash is about every question of its database with this text
-    and SQL; it may have none, and gives way to one that quotes the question.
+    `source` of such a question gets `correction`: action, reason and link, author and date, and for
+    a replacement `original`, the replaced values. Decisions on other databases are skipped. A
+    decision by a hash applies to every question of its database with this text and SQL. There may
+    be none, and a decision that quotes the question has priority.
 
     Raises:
-        InputError: with file, entry and database, if a decision matches no question that it quotes,
-            may mean several queries, changes nothing, or meets another decision.
+        InputError: names file, entry and database, if a decision quotes no question here, may mean
+            several queries, changes nothing, or meets another decision.
     """
     originals = list(questions)
     corrected = originals.copy()
@@ -348,7 +349,7 @@ def apply_corrections(
 def _choose_query(
     indexes: list[int], correction: Correction, originals: list[SourceQuestion]
 ) -> list[int]:
-    """Those of the questions of one text that have the query of the correction."""
+    """Return those of the questions of one text that have the query of the correction."""
     queries = {originals[index]["gold_sql"] for index in indexes}
     if len(queries & {correction.gold_sql} if correction.gold_sql else queries) != 1:
         raise InputError(

@@ -2,9 +2,9 @@
 
     answerkey pin spider
 
-A branch or tag becomes the commit that it is now, and each file of it gets the sha256 that it has
-there. A commit stays what it is; its files that have no checksum get one. The rest of params.yaml
-stays, comments included. Stages warn of a revision that is no commit.
+A branch or tag is replaced by its present commit, and each file of it gets its present sha256. A
+commit is not changed; its files without a checksum get one. The rest of params.yaml stays the same,
+including comments. Stages warn about a revision that is no commit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from answerkey.corpus.hub import fetch_file, resolve_revision
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download, HubQuestions
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
 
-Changes = dict[tuple[str, ...], Any]  # of params.yaml: the keys from the top to a value
+Changes = dict[tuple[str, ...], Any]  # new values in params.yaml, by their keys from the top
 
 
 def _find_pins(corpus: Corpus, limits: Download) -> Changes:
@@ -61,13 +61,13 @@ def _hash_fetched(repo_id: str, commit: str, path: str, limits: Download) -> str
 
 
 def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
-    """The text of params.yaml with other values for some keys, and its comments.
+    """Return the text of params.yaml with other values for some keys, and with its comments.
 
     >>> print(edit_params("a:\\n  b: 1  # one\\n", {("a", "b"): 2}), end="")
     a:
       b: 2  # one
     """
-    from ruamel.yaml import YAML  # takes a tenth of a second, and only this function needs it
+    from ruamel.yaml import YAML  # takes a tenth of a second, and is needed only here
 
     yaml = YAML()
     yaml.preserve_quotes = True

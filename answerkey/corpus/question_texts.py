@@ -1,7 +1,7 @@
-"""Files of questions and of gold SQL as texts: where each row, field and line stands in them.
+"""Files of questions and of gold SQL as texts, with the position of each row, field and line.
 
-So one of them can be replaced, or go, and every other character stays as it is: order, indents,
-escapes and line ends. A file whose bytes are not all UTF-8 keeps them, too.
+One of these can be replaced or removed while every other character stays the same: order, indents,
+escapes and line ends. Bytes that are not UTF-8 stay the same, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SourceQuestion
 from answerkey.sqlite.files import check_db_id
 
-# The layouts whose files hold each question with its SQL in one row.
+# Layouts with files that have each question and its SQL in one row.
 ROW_LAYOUTS = {name: each for name, each in LAYOUTS.items() if each.read is read_source_rows}
 
 Span = tuple[int, int]
@@ -36,12 +36,12 @@ def read_text(path: Path) -> str:
 
 
 def encode_text(text: str) -> bytes:
-    """Return the bytes of which `read_text` made a text."""
+    """Return the bytes of a text from `read_text`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class Member(NamedTuple):
-    """A member of an array, or of an object: where it begins, with its key, and ends; its value."""
+    """A member of an array or object: its start, with its key; its end; and its value."""
 
     start: int
     end: int
@@ -55,14 +55,14 @@ class Member(NamedTuple):
 
 
 def list_members(text: str) -> Iterator[Member]:
-    """The members of the array or object that a text begins with.
+    """Yield the members of the array or object at the start of a text.
 
     >>> text = '{"a": [1], "b": "c"}'
     >>> [(text[each.start : each.end], each.value) for each in list_members(text)]
     [('"a": [1]', [1]), ('"b": "c"', 'c')]
 
     Raises:
-        json.JSONDecodeError: where it is no JSON.
+        json.JSONDecodeError: it is no JSON.
     """
     start = _skip_blanks(text, 0)
     end = {"[": "]", "{": "}"}.get(text[start : start + 1])
@@ -85,7 +85,7 @@ def list_members(text: str) -> Iterator[Member]:
 
 
 def _list_array(text: str) -> Iterator[Member]:
-    """The members of an array, which is all of the text."""
+    """Yield the members of an array that is the whole text."""
     end = _skip_blanks(text, 0)
     if text[end : end + 1] != "[":
         raise json.JSONDecodeError("Expecting [", text, end)
@@ -97,7 +97,7 @@ def _list_array(text: str) -> Iterator[Member]:
 
 
 def _list_lines(text: str) -> Iterator[Member]:
-    """The values of JSON Lines, of which some may be blank."""
+    """Yield the values of JSON Lines; blank lines are skipped."""
     for line in _LINE.finditer(text):
         start = _skip_blanks(text, line.start())
         if start < line.end():
@@ -118,8 +118,8 @@ def _expect(mark: str, text: str, place: int) -> int:
 
 
 def rejoin(text: str, spans: Sequence[Span], pieces: Iterable[str | None]) -> str:
-    """The text with a piece in the place of each span. One that is None goes, with what separates
-    it from the span before.
+    """Return the text with a piece in place of each span. If a piece is None, the span is removed,
+    together with its separator from the span before.
 
     >>> rejoin("[1, 2, 3]", [(1, 2), (4, 5), (7, 8)], [None, "two", "3"])
     '[two, 3]'
@@ -134,7 +134,7 @@ def rejoin(text: str, spans: Sequence[Span], pieces: Iterable[str | None]) -> st
     return "".join([*parts, text[spans[-1][1] :]])
 
 
-# --- files of questions
+# Files of questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ class QuestionFile:
     """A file of questions.
 
     name: its path from the folder.
-    spans: where each row stands in `text`.
-    questions: that of each row, as `answerkey.corpus.corpora` has it.
-    ids: the question_id of each row that has one, else None.
+    spans: the position of each row in `text`.
+    questions: the question of each row, as in `answerkey.corpus.corpora`.
+    ids: the question_id of each row, or None.
     """
 
     name: str
@@ -159,15 +159,15 @@ class QuestionFile:
         return [question["database_name"] for question in self.questions]
 
     def quote(self, text: str) -> str:
-        """Return a text as JSON, with escapes for what is not ASCII if all of the file is ASCII."""
+        """Return a text as JSON, escaped to ASCII if the whole file is ASCII."""
         return json.dumps(text, ensure_ascii=self.text.isascii())
 
 
 def read_question_file(root: Path, name: str, layouts: Mapping[str, Layout]) -> QuestionFile | None:
-    """A file with questions; None if its first row does not have the fields of a layout.
+    """Return a file with questions; None if its first row does not have the fields of a layout.
 
     Raises:
-        InputError: with the place, if another row lacks them, or if the file is not JSON.
+        InputError: names the place where another row lacks them, or the file is not JSON.
     """
     path = root / name
     if path.suffix not in (".json", ".jsonl"):
@@ -175,7 +175,7 @@ def read_question_file(root: Path, name: str, layouts: Mapping[str, Layout]) -> 
     text = read_text(path)
     try:
         first = next(_list_rows(path, text), None)
-    except InputError:  # it is something else
+    except InputError:  # no file of questions
         return None
     fitting = (each for each in layouts.values() if first is not None and _fits(first.value, each))
     layout = next(fitting, None)
@@ -190,10 +190,10 @@ def read_question_file(root: Path, name: str, layouts: Mapping[str, Layout]) -> 
 
 
 def _list_rows(path: Path, text: str) -> Iterator[Member]:
-    """The rows of JSON Lines, or of a JSON array.
+    """Yield the rows of JSON Lines, or of a JSON array.
 
     Raises:
-        InputError: with the place where it is neither.
+        InputError: names the place where it is neither.
     """
     count = 0
     try:
@@ -202,7 +202,7 @@ def _list_rows(path: Path, text: str) -> Iterator[Member]:
             count += 1
     except json.JSONDecodeError as error:
         raise InputError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from error
-    except (ValueError, RecursionError) as error:  # a key twice, brackets in brackets
+    except (ValueError, RecursionError) as error:  # a repeated key, or too many brackets
         raise InputError(f"{path}: row {count}: {error}") from error
 
 
@@ -244,11 +244,11 @@ def rewrite_row(
     sql: tuple[str, str],
     stale: Collection[str],
 ) -> tuple[str, list[str]]:
-    """The text of a row with other values, and the names of the fields that it no longer has.
+    """Return the text of a row with other values, and the names of the removed fields.
 
-    changed: the values by field; one that the row does not have is added at its end.
-    sql: the second query stands wherever a field holds the first one, or a list with it.
-    stale: fields that go.
+    changed: the values by field; a field that the row lacks is added at its end.
+    sql: the second query replaces the first one in every field, and in a list in a field.
+    stale: fields to remove.
     """
     start, end = file.spans[index]
     row = file.text[start:end]
@@ -285,7 +285,7 @@ def rewrite_row(
     return rejoin(row, spans, [*pieces, "".join(added)]), removed
 
 
-# --- files of gold SQL: a line for each question, with SQL, a tab and the database
+# Files of gold SQL: one line per question, with SQL, a tab and the database
 
 
 class GoldLine(NamedTuple):
@@ -297,7 +297,7 @@ class GoldLine(NamedTuple):
 
 
 def read_gold_lines(text: str) -> list[GoldLine] | None:
-    """The lines of a file of gold SQL; None if one of them has no tab.
+    """Return the lines of a file of gold SQL; None if one of them has no tab.
 
     >>> [(line.sql, line.db_id) for line in read_gold_lines("SELECT 1\\tfleet\\n\\n")]
     [('SELECT 1', 'fleet')]
@@ -315,9 +315,9 @@ def read_gold_lines(text: str) -> list[GoldLine] | None:
 def find_gold_files(
     lines: Sequence[GoldLine], files: Sequence[QuestionFile]
 ) -> list[QuestionFile] | None:
-    """The file whose questions the lines are about, or several, one after the other, as the
-    train_gold.sql of Spider has them; None if the databases are others. Of files with the same
-    databases, that whose SQL is in the most lines: a set may be there in two dialects."""
+    """Return the file to whose questions the lines belong, or several consecutive files, as for the
+    train_gold.sql of Spider; None if the databases differ. Of files with the same databases, choose
+    the one whose SQL is in most lines: a set may exist in two dialects."""
     known = {file.name: [fold_sql(q["gold_sql"]) for q in file.questions] for file in files}
     queries = [fold_sql(line.sql) for line in lines]
 
@@ -345,13 +345,13 @@ _QUOTED_OR_BLANK = re.compile(
 
 
 def put_in_line(sql: str) -> str:
-    """SQL without line breaks and tabs, and without comments if it has some of these.
+    """Return SQL without line breaks and tabs; if it had some, also without comments.
 
     >>> put_in_line("SELECT 'a  b' -- two\\n\\tFROM t")
     "SELECT 'a  b' FROM t"
 
     Raises:
-        InputError: if one of its texts has a line break or a tab.
+        InputError: one of its texts has a line break or a tab.
     """
     if not re.search(r"[\n\r\t]", sql):
         return sql

@@ -1,4 +1,4 @@
-"""Files of questions, read row by row: one of gigabytes is never held as a whole."""
+"""Read files of questions row by row: a file of gigabytes is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import ACCEPTED_ANSWERS, list_files, read_lines, refuse_repeated_keys
 from answerkey.sqlite.files import find_inside
 
-_CHARACTERS = 1 << 20  # read at once; as many again as there are, if an element is longer
-_LONGEST = 1 << 26  # characters of an element: more is no question, but a bracket without its end
+_CHARACTERS = 1 << 20  # read at once; twice as many each time while an element is incomplete
+_LONGEST = 1 << 26  # characters of an element: a longer one is an unclosed bracket
 _MARK = re.compile(r"\s*(\[\s*\]|[\[,\]])?\s*")
 
 
 def read_source_rows(path: Path) -> Iterator[Any]:
-    """The rows of a file: of JSON Lines, if its name ends in .jsonl, else of a JSON array."""
+    """Yield the rows of a file: of JSON Lines if its name ends in .jsonl, else of a JSON array."""
     return _read_objects(path) if path.suffix == ".jsonl" else read_array(path)
 
 
@@ -29,11 +29,11 @@ def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_array(path: Path) -> Iterator[Any]:
-    """The objects of the JSON array in a file, each as soon as it is read.
+    """Yield the objects of the JSON array in a file, each as soon as it is read.
 
     Raises:
-        InputError: with the path and the line, if the file is no JSON array of objects, or if one
-            of these has a key twice.
+        InputError: names the path and the line, if the file is no JSON array of objects, or if an
+            object has a key twice.
     """
     decode = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys).raw_decode
     line, start, allowed = 1, 0, "["
@@ -50,7 +50,7 @@ def read_array(path: Path) -> Iterator[Any]:
                         value, start = decode(text, end)
                     except json.JSONDecodeError as error:
                         words = error.msg
-                    except ValueError as error:  # a key twice, a number of 5,000 digits
+                    except ValueError as error:  # a repeated key, a number of 5,000 digits
                         line += text.count("\n", 0, end)
                         raise InputError(
                             f"{path}: not a JSON array: line {line}: {error}"
@@ -68,20 +68,21 @@ def read_array(path: Path) -> Iterator[Any]:
                 raise InputError(f"{path}: not a JSON array: expected the end behind ]")
     except InputError:
         raise
-    except (ValueError, RecursionError) as error:  # no UTF-8
+    except (ValueError, RecursionError) as error:  # invalid UTF-8
         raise InputError(f"{path}: not a JSON array: {error}") from error
 
 
 def _read_mark(text: str, start: int) -> tuple[str, int]:
-    """What stands before an element, or at the end, "" if it is neither; and where it ends."""
+    """Return the mark before an element or at the end ("" if neither), and the position after
+    it."""
     mark = _MARK.match(text, start)
     return (mark[1] or "", mark.end()) if mark is not None else ("", start)
 
 
 def read_text2sql(path: Path) -> Iterator[Any]:
-    """A row for each sentence of a file of text2sql-data (Finegan-Dollak et al., 2018), whose db_id
-    is the name of the file, if no sentence names another. `query` has all variants of its SQL.
-    Variables have the values of the sentence, else those of their examples.
+    """Yield a row for each sentence of a file of text2sql-data (Finegan-Dollak et al., 2018). Its
+    db_id is the name of the file, unless a sentence names another one. `query` has all variants of
+    its SQL. Variables have the values of the sentence, or else those of their examples.
     """
     for number, entry in enumerate(read_array(path)):
         try:
@@ -122,9 +123,9 @@ _INSTANCE = re.compile(r"\w{1,100}", re.ASCII)
 
 
 def read_spider2(path: Path) -> Iterator[Any]:
-    """The questions of Spider 2.0-lite (Lei et al., 2025) on SQLite. Gold SQL is in ID.sql, or
-    ID_1.sql and so on; its answers are compared by the rule `spider2`. If there is none, it is "",
-    and the row has the answers that are published: ID.csv, or ID_a.csv and so on.
+    """Yield the questions of Spider 2.0-lite (Lei et al., 2025) on SQLite. Gold SQL is in ID.sql,
+    or ID_1.sql and so on; the rule `spider2` compares its answers. Without gold SQL it is "", and
+    the row has the published answers: ID.csv, or ID_a.csv and so on.
     """
     gold = path.parent / _SPIDER2_GOLD
     settings = gold / "spider2lite_eval.jsonl"
@@ -153,14 +154,14 @@ def _read_text(path: Path) -> str:
 
 
 def _read_answers(gold: Path, name: str, terms: dict[str, Any]) -> dict[str, Any]:
-    """The accepted answers of a question, cut to the columns that count, and how they are compared:
-    further columns may be there, and a CSV file does not tell numbers from text."""
+    """Return the accepted answers of a question, cut to the columns that count, and the rule:
+    further columns are allowed, and a CSV file does not distinguish numbers from text."""
     results = gold / "exec_result"
     files = [results / f"{name}.csv", *list_files(results, f"{name}_[a-z].csv")]
     files = [file for file in files if file.is_file()]
     counting = terms.get("condition_cols") or []
     if isinstance(counting, list) and not all(isinstance(wanted, list) for wanted in counting):
-        # One list for all files, in which None counts nothing.
+        # One list for all files; a None in it is ignored.
         counting = [[index for index in counting if index is not None]] * len(files)
     if not isinstance(counting, list) or not all(
         _is_place(index) for wanted in counting for index in wanted

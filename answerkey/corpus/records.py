@@ -1,4 +1,4 @@
-"""The records of questions, before anything runs: as a corpus has them, and with id and split."""
+"""The records of questions before anything is executed: from the corpus, and with id and split."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 
 class SourceQuestion(TypedDict):
-    """A question as its corpus has it.
+    """A question as it is in its corpus.
 
     spider_split: train or validation, as the Hugging Face hub calls the splits of Spider.
     other_sql: further right queries.
-    evidence: there if the corpus has some.
-    id_prefix: what its ids begin with, if its corpus asks the databases of another one.
-    now: what the clock says in queries on its database, if its corpus says so.
+    evidence: present if the corpus has some.
+    id_prefix: a prefix of its ids, if its corpus uses the databases of another one.
+    now: the time of the clock in queries on its database, if its corpus has one.
     """
 
     question_text: str
@@ -37,7 +37,7 @@ class SplitQuestion(SourceQuestion):
 
 
 class HeldOutQuestion(TypedDict):
-    """A question that a model is evaluated by, and that should not be among those it trains on."""
+    """A question with which a model is evaluated, and which should not be in its training data."""
 
     question_text: str
     gold_sql: str

@@ -1,4 +1,4 @@
-"""Splits that a corpus does not have itself: a share of its databases, or of its queries."""
+"""Split a corpus by a rule: a share of its databases, or of its queries, is eval."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ def choose_splits(
     rules: Mapping[str, SplitRule],
     open_schemas: Callable[[], SchemaFile],
 ) -> list[str]:
-    """The split of each question, by the rules of the corpora that have one.
+    """Return the split of each question, by the rules of the corpora that have one.
 
-    open_schemas: gives the schemas of all databases, for rules by query.
+    open_schemas: returns the schemas of all databases, for rules by query.
 
     Raises:
-        InputError: if a rule by database or query finds only one of them, and as
-            `refuse_crossing`.
+        InputError: a rule by database or query finds only one of them; or as `refuse_crossing`.
     """
     splits = list(map(read_split, questions))
     for corpus, rule in rules.items():
@@ -55,12 +54,12 @@ def choose_splits(
 
 
 def choose_held_out(names: Collection[str], *, eval_share: float, seed: int) -> set[str]:
-    """The names that go to eval: about this share of them, but not none, and not all.
+    """Return the names for eval: about this share of them, but neither none nor all.
 
     >>> sorted(choose_held_out({"a", "b", "c", "d", "e", "f", "g"}, eval_share=0.3, seed=20))
     ['e', 'g']
 
-    Each is drawn by a hash of its own, so that it stays where it is whatever other names come.
+    Each is drawn by its own hash, so that it stays in its split if other names are added.
     """
     places = {name: int.from_bytes(digest_text(f"{seed} {name}")) for name in names}
     ranked = sorted(names, key=lambda name: (places[name], name))
@@ -69,8 +68,8 @@ def choose_held_out(names: Collection[str], *, eval_share: float, seed: int) -> 
 
 
 def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) -> list[str]:
-    """Canonical SQL of each question without its constants; of SQL that nothing parses, its text
-    without them, and of a question without SQL the question."""
+    """Return canonical SQL of each question without its constants; if SQL does not parse, its text
+    without them; and the question itself if it has no SQL."""
     from answerkey.sql.parsed_query import parse_query
     from answerkey.sql.query_form import strip_constants
 
@@ -91,8 +90,8 @@ def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) 
 
 
 def _read_original(question: SourceQuestion) -> tuple[str, str]:
-    """Its query and its text as the corpus has them: a correction moves no question to the other
-    split, and so changes no id."""
+    """Return query and text as in the corpus, so that a correction does not move a question to the
+    other split, and changes no id."""
     note = question["source"].get("correction")
     original = {} if note is None else note.get("original", {})
     return (

@@ -1,4 +1,4 @@
-"""Every question gets a split, and an id that no other question can change."""
+"""Give every question a split, and an id that other questions cannot change."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ SPLIT_OF_SOURCE = {"train": TRAIN, "validation": EVAL}
 def assign_splits(
     questions: Iterable[SourceQuestion], *, splits: Iterable[str] | None = None
 ) -> list[SplitQuestion]:
-    """New records with `question_id` first and `split` last, in the order given.
+    """Return new records with `question_id` first and `split` last, in the order given.
 
     >>> [(question["question_id"], question["split"]) for question in assign_splits([
     ...     {"database_name": "car_1", "spider_split": "validation"},
     ...     {"database_name": "car_1", "spider_split": "validation"}])]
     [('car_1_eval_000', 'eval'), ('car_1_eval_001', 'eval')]
 
-    The number is the position among all source questions of that database and split: an id stays
-    the same, whatever is excluded later. An `id_prefix` starts the ids of a corpus that asks
-    another one's databases, and its questions are counted by themselves. No two questions share an
-    id: neither a split nor a number holds an underscore.
+    The number is the index among all source questions of that database and split: an id stays the
+    same, whatever is excluded later. The ids of a corpus that uses another one's databases begin
+    with `id_prefix`, and its questions are counted separately. No two questions share an id:
+    neither a split nor a number contains an underscore.
 
-    splits: as `answerkey.corpus.split_rules.choose_splits` gives them; None: those of the source.
+    splits: from `answerkey.corpus.split_rules.choose_splits`; None: those of the source.
 
     Raises:
-        InputError: on an unknown spider_split.
+        InputError: the spider_split is unknown.
     """
     questions = list(questions)
     counts: Counter[tuple[str, str]] = Counter()
@@ -50,7 +50,7 @@ def assign_splits(
 
 
 def read_split(question: SourceQuestion) -> str:
-    """The split of its source, by our name for it."""
+    """Return the split of its source, by our name."""
     source_split = question["spider_split"]
     if source_split not in SPLIT_OF_SOURCE:
         raise InputError(
@@ -63,11 +63,10 @@ def read_split(question: SourceQuestion) -> str:
 def refuse_crossing(
     questions: Iterable[SourceQuestion], splits: Iterable[str], rules: Mapping[str, SplitRule]
 ) -> None:
-    """Make sure that no database is in two splits, but for those that the rule of a corpus lets
-    cross.
+    """Check that no database is in two splits, except for corpora whose rule allows it.
 
     Raises:
-        InputError: with the first question that crosses, and the key that would let it.
+        InputError: names the first question that crosses, and the key that would allow it.
     """
     known: dict[str, str] = {}
     for question, split in zip(questions, splits, strict=True):

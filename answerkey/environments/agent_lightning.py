@@ -3,9 +3,9 @@
     agentlightning.local.agent_class: answerkey.environments.agent_lightning.ToolAgent
     agentlightning.local.env_map: {ANSWERKEY_QUESTION: input}
 
-The data are the rows of data/exports/trl/prompt_only. The model is asked through the gateway;
-its last reply is scored, and the event `reward` says why it is wrong. A row travels in a variable
-of the environment: on Linux it has 128 kB at most.
+The data are the rows of data/exports/trl/prompt_only. The model is called through the gateway; its
+last reply is scored, and the event `reward` says why it is wrong. A row is passed in an environment
+variable, which has at most 128 kB on Linux.
 
 Source: local_reconciler.py and schemas.py of Agent Lightning 1.0, and its example gsm8k. The
 gateway answers 429 while the trainer updates the weights.
@@ -31,11 +31,12 @@ class ReplyAgent:
     """One reply to the prompt of the question."""
 
     max_turns: ClassVar[int] = 1
-    tools: ClassVar[dict[str, Any]] = {}  # what a request says of them
+    tools: ClassVar[dict[str, Any]] = {}  # the fields about tools in a request
     options: ClassVar[Options] = {"workers": 1}  # of the reward
 
     def run(self) -> None:
-        """Ask the model, and post the reward. The environment says where, and of which question."""
+        """Call the model, and post the reward. Environment variables have the address and
+        question."""
         columns = json.loads(os.environ["ANSWERKEY_QUESTION"])
         key = os.environ["AGL_KEY"]
         headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -73,15 +74,15 @@ class ReplyAgent:
 
 
 class ToolAgent(ReplyAgent):
-    """Up to eight replies: all but the last may call `run_sql`. The server of the model must parse
-    calls of tools."""
+    """Up to eight replies: all but the last may call `run_sql`. The model's server must parse calls
+    of tools."""
 
     max_turns = 8
     tools: ClassVar[dict[str, Any]] = {"tools": [{"type": "function", "function": RUN_SQL}]}
 
 
 def _call(pool: RewardPool, function: dict[str, Any], columns: dict[str, Any]) -> str:
-    """What the model sees of its call, which may be wrong in any way."""
+    """Return the result of a call for the model. The call may be wrong in any way."""
     try:
         sql = json.loads(function["arguments"])["sql"]
     except (ValueError, TypeError, KeyError):

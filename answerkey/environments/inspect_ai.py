@@ -2,8 +2,8 @@
 
     inspect eval answerkey/text_to_sql --model openai/gpt-5 -T split=eval -T tools=true
 
-Without tools a model replies once. With them it may look around in the database of its question:
-run_sql shows the first rows of a query. Its last reply is scored.
+Without tools a model replies once. With tools it may query the database of its question: run_sql
+shows the first rows of a query. Its last reply is scored.
 
 Source: "Tasks", "Scorers", "Tools" and "Extensions" in the documentation of inspect_ai.
 """
@@ -32,9 +32,9 @@ def text_to_sql(
     message_limit: int | None = 20,
     **reward: Any,
 ) -> Task:
-    """The questions of a split. Raises FileNotFoundError if exports or databases are missing.
+    """Return the task for a split. Raises FileNotFoundError if exports or databases are missing.
 
-    source: data/exports, or what `answerkey.load` takes, such as "your-name/your-dataset".
+    source: data/exports, or a source of `answerkey.load`, such as "your-name/your-dataset".
     reward: options of `answerkey.reward.RewardPool`.
     """
     questions, folders = load_questions(source, split)
@@ -59,7 +59,7 @@ def text_to_sql(
 
 @solver
 def look_around(pool: RewardPool) -> Solver:
-    """Gives the model run_sql, for the database of its question."""
+    """Give the model run_sql, for the database of its question."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         terms = state.metadata
@@ -71,7 +71,7 @@ def look_around(pool: RewardPool) -> Solver:
 
 @tool
 def run_sql(pool: RewardPool, database_name: str, now: str | None = None) -> Tool:
-    """Runs a query on a database, which it cannot change, at the instant of its question."""
+    """Run a query on a database, which it cannot change, at the instant of its question."""
 
     async def execute(sql: str) -> str:
         """Run a query on the database of the question, which it cannot change. Gives the first rows
@@ -87,7 +87,7 @@ def run_sql(pool: RewardPool, database_name: str, now: str | None = None) -> Too
 
 @scorer(metrics=[mean(), stderr()])
 def execution_match(pool: RewardPool) -> Scorer:
-    """1.0 where the query of the last reply gives the gold answer, else 0.0 and why."""
+    """Score 1.0 if the query of the last reply gives the gold answer, else 0.0 with the reason."""
 
     async def score(state: TaskState, target: Target) -> Score:
         reply = state.output.completion

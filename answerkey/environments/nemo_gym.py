@@ -1,6 +1,6 @@
 """NeMo Gym: a resources server with the tool run_sql, for the lines of `environments/tasks.py`.
 
-`environments/nemo_gym` is the folder that a checkout of NeMo Gym takes, with the configuration.
+`environments/nemo_gym` is the folder for a checkout of NeMo Gym, with the configuration.
 
 Source: SimpleResourcesServer in nemo_gym/base_resources_server.py, and simple_agent, which posts
 the arguments of a tool to its name and keeps the cookies of a session (NeMo Gym 0.4).
@@ -34,7 +34,7 @@ class ServerConfig(BaseResourcesServerConfig):
 
 
 class SeedRequest(BaseSeedSessionRequest):
-    """A line as a session begins: which database is meant, and what its clock says."""
+    """The fields of a line that begin a session: its database, and the time of its clock."""
 
     database_name: str
     now: str | None = None
@@ -53,13 +53,13 @@ class VerifyRequest(BaseVerifyRequest):
 
 
 class VerifyResponse(BaseVerifyResponse):
-    """The same with its reward, and why it is wrong."""
+    """The same with its reward, and the reason if it is wrong."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class AnswerkeyServer(SimpleResourcesServer):
-    """The tool and the reward; databases: those of the sessions that play, with their clocks."""
+    """The tool and the reward; databases: the database and clock of each open session."""
 
     config: ServerConfig
     databases: dict[str, tuple[str, str | None]] = Field(default_factory=dict)

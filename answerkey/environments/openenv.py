@@ -1,13 +1,13 @@
-"""OpenEnv: a server for text-to-SQL, to look around in a database and then answer.
+"""OpenEnv: a server for text-to-SQL, where a policy queries a database and then answers.
 
     uvicorn --factory answerkey.environments.openenv:make_app
 
 A policy sends queries and sees their first rows. The query that it marks as its answer is scored
-and ends the episode. `reset` takes a line of data/exports/openenv; or `question_id` or `seed`, if
-the server holds questions of its own (`source`).
+and ends the episode. `reset` needs a line of data/exports/openenv; or `question_id` or `seed`, if
+the server has questions of its own (`source`).
 
-OpenEnv makes a new environment for each request over HTTP: so an environment that is closed lays
-its episode aside, and a step finds it by `episode_id`. What clients send is bounded, and checked
+OpenEnv creates a new environment for each HTTP request. So an environment that is closed stores its
+episode, and a step finds it by `episode_id`. Data from clients is limited in size, and checked
 before an episode starts.
 
 Source: Environment, HTTPEnvServer and ResetRequest in OpenEnv (core/env_server).
@@ -47,10 +47,10 @@ from answerkey.reward import Options, RewardPool
 from answerkey.sqlite.clock import read_instant, tell_clock
 
 MAX_CLIENTS = 1024
-MAX_EPISODES = 10_000  # open at once; of those that nobody plays, the oldest is given up
-MAX_EPISODES_BYTES = 256_000_000  # of what clients sent for them
+MAX_EPISODES = 10_000  # open at once; beyond, the oldest that is not in use is dropped
+MAX_EPISODES_BYTES = 256_000_000  # of the data that clients sent for them
 MAX_BODY_BYTES = 4_000_000  # a line of the export has some thousands
-Columns = dict[str, Any]  # the question, and what its reward must know
+Columns = dict[str, Any]  # the question, and the terms of its reward
 
 
 class OtherAnswer(BaseModel):
@@ -72,7 +72,7 @@ class SuiteDatabase(BaseModel):
 
 
 class Line(BaseModel):
-    """What a line of data/exports/openenv says of a question, as far as an episode needs it."""
+    """The fields of a line of data/exports/openenv that an episode needs."""
 
     question_text: str
     evidence: str | None = None
@@ -85,14 +85,14 @@ class Line(BaseModel):
     other_answers: Json[list[OtherAnswer]] | None = None
     test_suite: Json[list[SuiteDatabase]] | None = None
     database_sha256: str | None = None
-    # Readers of JSON make a time of its text.
+    # A reader of JSON may have turned its text into a time.
     now: Annotated[str, BeforeValidator(read_instant)] | None = None
 
 
 @dataclass(slots=True)
 class Episode:
-    """A question that is played. line: what a client sent, as JSON; else `columns`, the server's
-    own."""
+    """A question that is being played. line: the client's data, as JSON; else `columns`, the
+    server's own."""
 
     state: State
     line: bytes = b""
@@ -104,17 +104,17 @@ class Episode:
 
 
 class Episodes:
-    """The open episodes of a server by their ids: an id has one at a time, and a limit of their
-    number and of their bytes holds for all. Safe for threads.
+    """The open episodes of a server by their ids. Each id has one at a time. Their number and their
+    bytes are limited. Safe for threads.
 
     Raises:
-        HTTPException: 409 on an id that cannot be used now, 503 if there is no room.
+        HTTPException: 409 if an id cannot be used now, 503 if there is no room.
     """
 
     def __init__(self, *, most: int = MAX_EPISODES, most_bytes: int = MAX_EPISODES_BYTES) -> None:
         self._most, self._most_bytes = most, most_bytes
         self._lock = threading.Lock()
-        self._open: dict[str, Episode] = {}  # the one that was used last at the end
+        self._open: dict[str, Episode] = {}  # the most recently used is the last
         self._bytes = 0
 
     def open(self, episode: Episode) -> None:
@@ -139,7 +139,8 @@ class Episodes:
         return len(self._open) >= self._most or size > self._most_bytes
 
     def take(self, name: str | None) -> Episode:
-        """The episode of a name that nobody plays now; without a name, the only one there is."""
+        """Return the episode of a name if it is not in use; without a name, the only one there
+        is."""
         with self._lock:
             if name is None and len(self._open) == 1:
                 (name,) = self._open
@@ -183,8 +184,8 @@ class Result(Observation):
 
 
 class TextToSql(Environment):
-    """One question of one database. questions: those of the server, by their ids; episodes: those
-    of all environments of the server."""
+    """One question about one database. questions: those of the server, by their ids; episodes:
+    those of all environments of the server."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -201,10 +202,10 @@ class TextToSql(Environment):
         self._episode: Episode | None = None
 
     def reset(self, seed: int = 0, episode_id: str | None = None, **columns: Any) -> Result:
-        """Start an episode: the question, without its answer.
+        """Start an episode: return the question, without its answer.
 
         Raises:
-            HTTPException: 422 on columns that the export does not have; 409 and 503 as `Episodes`.
+            HTTPException: 422 if columns are not those of the export; 409 and 503 as `Episodes`.
         """
         state = State(episode_id=episode_id or uuid4().hex)
         if "gold_answer" in columns:
@@ -221,7 +222,7 @@ class TextToSql(Environment):
             if not isinstance(name, str) or name not in self._questions:
                 raise HTTPException(422, f"No question {name}: expected a line of the export")
             episode = Episode(state, columns=self._questions[name])
-            columns, clock = self._questions[name], ""  # of which the prompt tells
+            columns, clock = self._questions[name], ""  # its prompt has the clock
         self._end()
         self._episodes.open(episode)
         self._episode = episode
@@ -246,10 +247,10 @@ class TextToSql(Environment):
     def step(
         self, action: Query, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
     ) -> Result:
-        """The first rows of a query; a reward if it is the answer.
+        """Return the first rows of a query; a reward if it is the answer.
 
         Raises:
-            HTTPException: 409 as `Episodes`; 422 if the files of the question are not there.
+            HTTPException: 409 as `Episodes`; 422 if the files of the question are missing.
         """
         if self._episode is None:
             self._episode = self._episodes.take(episode_id)
@@ -272,19 +273,19 @@ class TextToSql(Environment):
             self._episode = None
 
     def close(self) -> None:
-        """Lay an episode aside that has not ended."""
+        """Store an episode that has not ended."""
         if self._episode is not None:
             self._episodes.lay_aside(self._episode)
             self._episode = None
 
     @property
     def state(self) -> State:
-        """The episode and its number of steps."""
+        """Return the episode and its number of steps."""
         return State() if self._episode is None else self._episode.state
 
 
 def make_app(source: str | None = None, split: str = "train", **reward: Any) -> FastAPI:
-    """The server. `source` says whose questions it holds, as `answerkey.load` takes it (else
+    """Return the server. `source` has its questions, as `answerkey.load` reads them (else
     ANSWERKEY_SOURCE; else the clients send theirs); `reward` are options of `RewardPool`. Raises
     FileNotFoundError if the questions, or the folder of the databases, are missing.
     """

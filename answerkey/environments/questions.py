@@ -1,6 +1,6 @@
 """The core of all environments: one reader of questions, one read-only SQL tool, one scorer.
 
-An adapter says these in the words of its library, so that a policy has the same score everywhere.
+An adapter translates these for its library, so that a policy has the same score everywhere.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from answerkey.reward import TERMS, Explanation, Options, RewardPool
 from answerkey.scoring.worker import DATABASES_VARIABLE
 
 EXPORTS = "data/exports"
-# The columns by which a reply is scored, as exports have them.
+# The columns for scoring a reply, as exports have them.
 COLUMNS = ("database_name", "gold_answer", "order_matters", *TERMS)
-# What models are told of the tool `run_sql`, as OpenAI describes functions.
+# The description of the tool `run_sql` for models, in OpenAI's format of functions.
 RUN_SQL = {
     "name": "run_sql",
     "description": "Run a query on the database of the question, which it cannot change. Gives the"
@@ -48,8 +48,8 @@ def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
     """Return the questions of a split with their prompts, and the folders of their databases as
     options of the reward. Raises FileNotFoundError if there is no such source or split.
 
-    source: data/exports, for which a reward finds databases by itself, but those with a widened
-        schema, which lie there; or what `answerkey.load` takes, such as "your-name/your-dataset" of
+    source: data/exports, for which a reward finds databases by itself, except widened ones, which
+        are in data/exports; or a source of `answerkey.load`, such as "your-name/your-dataset" on
         the Hugging Face hub.
     """
     table = Path(source, "trl", "prompt_only", f"{split}.parquet")
@@ -68,7 +68,7 @@ def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
 
 
 def list_terms(question: Question) -> dict[str, Any]:
-    """The columns by which a reply to a question is scored, as exports have them."""
+    """Return the columns for scoring a reply to a question, as exports have them."""
     return {
         "database_name": question.database_name,
         "gold_answer": encode_json(question.gold_answer).decode(),
@@ -77,7 +77,7 @@ def list_terms(question: Question) -> dict[str, Any]:
 
 
 def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
-    """The terms among the columns of a question, with the values of JSON text.
+    """Return the terms among the columns of a question, with the values of JSON text.
 
     >>> read_terms({"database_name": "fleet", "gold_answer": '"Sun"', "order_matters": False})
     {'database_name': 'fleet', 'gold_answer': 'Sun', 'order_matters': False}
@@ -87,17 +87,17 @@ def read_terms(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def explain_reply(pool: RewardPool, reply: Any, columns: dict[str, Any]) -> Explanation:
-    """The reward of a model's reply, and why. Raises as `answerkey.reward.explain_score`."""
+    """Return the reward of a model's reply, and why. Raises as `answerkey.reward.explain_score`."""
     return pool.explain_completion(reply, **read_terms(columns))
 
 
 def explain_query(pool: RewardPool, sql: str | None, columns: dict[str, Any]) -> Explanation:
-    """The reward of a query that stands by itself, and why. Raises as `explain_reply`."""
+    """Return the reward of a query without other text, and why. Raises as `explain_reply`."""
     return pool.explain_score(sql, **read_terms(columns))
 
 
 def find_tag(reply: str, tag: str) -> str | None:
-    """Return what stands in the last pair of tags behind the thinking; None without one.
+    """Return the content of the last pair of tags after the thinking; None without one.
 
     >>> find_tag("<think><sql>SELECT 0</sql></think> <sql>SELECT 1</sql>", "sql")
     'SELECT 1'
@@ -108,13 +108,13 @@ def find_tag(reply: str, tag: str) -> str | None:
 
 
 def run_sql(pool: RewardPool, sql: str, database_name: str, now: str | None = None) -> str:
-    """Return the first rows of a query as JSON, or in SQLite's words why it has none.
+    """Return the first rows of a query as JSON, or SQLite's message if it fails.
 
     >>> run_sql(pool, "SELECT nam FROM ship", "fleet")                      # doctest: +SKIP
     'sql_error: no such column: nam'
 
-    It reads alone: what would change the database is refused. now: what the clock says to it, the
-    term of the question. Raises as `answerkey.reward.execute`.
+    It only reads: a query that would change the database is refused. now: the time of its clock,
+    the term of the question. Raises as `answerkey.reward.execute`.
     """
     rows = pool.execute(sql, database_name, now=now)
     if rows is None:

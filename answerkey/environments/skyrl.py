@@ -1,7 +1,6 @@
 """SkyRL's environment `answerkey`, for data/exports/skyrl: one reply, or several turns.
 
-Import it where training starts, before environments are made. Databases are found as
-answerkey.reward finds them.
+Import it before training creates environments. Databases are found as answerkey.reward finds them.
 
 With `generator.max_turns` above 1 a reply may hold a query between <sql> and </sql>: its first rows
 come back between <observation> and </observation>. The query between <solution> and </solution> is

@@ -37,7 +37,7 @@ from answerkey.reward import RewardPool
 from answerkey.sqlite.files import find_inside
 
 TEMPLATES = Path(__file__).parent / "harbor"
-# What `answerkey.reward` imports; all else is of the standard library.
+# The modules that `answerkey.reward` imports, beside the standard library.
 _OF_REWARD = (
     "__init__.py",
     "base/__init__.py",
@@ -51,7 +51,7 @@ _OF_REWARD = (
     "scoring",
     "sqlite",
 )
-# The agent may try queries by programs that know another time.
+# The agent may test queries with programs that use another time.
 _CLOCK = (
     "Where your query is scored, `'now'` and `CURRENT_DATE` mean {now} (UTC), whatever the clock\n"
     "of this container says.\n"
@@ -60,19 +60,19 @@ _TOOL = {"type": "function", **RUN_SQL, "strict": True}
 
 
 def make_line(question: Question) -> dict[str, Any]:
-    """What NeMo Gym asks the model, and the columns by which its reply is scored."""
+    """Return NeMo Gym's prompt for the model, and the columns for scoring its reply."""
     asked = {"input": [{"role": "user", "content": question.prompt}], "tools": [_TOOL]}
     known = {"question_id": question.question_id, **list_terms(question)}
     return {"responses_create_params": asked, **known}
 
 
 def name_task(question_id: str) -> str:
-    """Return the id of a question in the characters that Harbor takes in the name of a task.
+    """Return the id of a question in the characters that Harbor allows in the name of a task.
 
     >>> name_task("fleet_eval_003"), name_task("my fleet_eval_003")
     ('fleet_eval_003', 'my-fleet_eval_003-272004ca')
 
-    A name that is not the id ends with a hash of it: no two questions have the same.
+    A name that differs from the id ends with a hash of the id: no two questions have the same name.
     """
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", question_id).lstrip("-_")[:100]
     if name == question_id:
@@ -83,11 +83,11 @@ def name_task(question_id: str) -> str:
 def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> None:
     """Write the folder of a task: task.toml, instruction.md, environment/, solution/, tests/.
 
-    Scripts and Dockerfiles are the same for all questions, whose texts stand in files of their own:
-    nothing that a corpus holds is ever read as a command.
+    Scripts and Dockerfiles are the same for all questions, whose texts are in files of their own.
+    So no content of a corpus is ever read as a command.
 
     Raises:
-        InputError: on a path of a database that leaves the folder of its kind.
+        InputError: a path of a database leaves the folder of its kind.
     """
     name = question.database_name
     real, suites = f"{name}/{name}.sqlite", Path(pool.find_suites_folder())
@@ -96,7 +96,7 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
     files |= {path: find_inside(suites, path) for path in suite}
     shutil.copytree(TEMPLATES, folder)
     config = folder / "task.toml"
-    # JSON's text is TOML's, too, in these characters.
+    # With these characters, JSON text is valid TOML, too.
     facts = {
         "name": json.dumps(f"answerkey/{name_task(question.question_id)}"),
         "difficulty": json.dumps(

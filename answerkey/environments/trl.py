@@ -1,19 +1,19 @@
-"""TRL: environments of GRPOTrainer in which a policy looks around by a tool, and a reward function
-that tells TRL's logs what is wrong.
+"""TRL: environments of GRPOTrainer in which a policy may query the database by a tool, and a reward
+function that logs what is wrong.
 
     with RewardPool() as pool:
         GRPOTrainer(model, ExplainedReward(pool), args, train_dataset=questions,
                     environment_factory=partial(SqlEnvironment, pool))
 
-The data are those of data/exports/trl/prompt_only. In `SqlEnvironment` the last reply is
-scored, as without a tool, by `pool.score_completions` or `ExplainedReward`. `AnswerEnvironment` is
-for runs that mix tasks: the policy answers by a tool, and the environment owns the reward.
+The data are those of data/exports/trl/prompt_only. In `SqlEnvironment` the last reply is scored, as
+without a tool, by `pool.score_completions` or `ExplainedReward`. `AnswerEnvironment` is for runs
+that mix tasks: the policy answers by a tool, and the environment computes the reward.
 
-All are pickled with their pool, as AsyncGRPOTrainer wants it.
+All of them can be pickled with their pool, as AsyncGRPOTrainer requires.
 
-Source: GRPOTrainer in TRL 1.16. `environment_factory` takes every public method but reset and
-get_reward for a tool, and hands all columns of a row to reset; reward functions get `log_extra`
-and `log_metric`.
+Source: GRPOTrainer in TRL 1.16. `environment_factory` uses every public method but reset and
+get_reward as a tool, and passes all columns of a row to reset; reward functions get `log_extra` and
+`log_metric`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from answerkey.reward import Explanation, RewardPool
 from answerkey.scoring.comparison import DifferenceKind
 from answerkey.scoring.worker import NO_QUERY
 
-_THREADS = 32  # they wait for the workers of the pool
+_THREADS = 32  # that wait for the workers of the pool
 _ANSWER = (
     "\n\nDo not reply with the query: hand it to the tool `answer`. You may look around in the"
     " database by the tool `run_sql` before."
@@ -37,7 +37,7 @@ _ANSWER = (
 
 
 class SqlEnvironment:
-    """The database of one question at a time, to read."""
+    """The read-only database of one question at a time."""
 
     def __init__(self, pool: RewardPool) -> None:
         self._pool = pool
@@ -45,7 +45,7 @@ class SqlEnvironment:
         self._now: str | None = None
 
     def reset(self, *, database_name: str, now: str | None = None, **_: Any) -> str | None:
-        """Turn to the database of the next question. The prompt has its schema."""
+        """Switch to the database of the next question. The prompt has its schema."""
         self._database_name = database_name
         self._now = now
         return None
@@ -61,7 +61,7 @@ class SqlEnvironment:
 
 
 class AnswerEnvironment(SqlEnvironment):
-    """The same, and a tool that takes the answer: the environment owns its reward."""
+    """The same, with a tool for the answer: the environment computes its reward."""
 
     def __init__(self, pool: RewardPool) -> None:
         super().__init__(pool)
@@ -69,7 +69,7 @@ class AnswerEnvironment(SqlEnvironment):
         self._sql: str | None = None
 
     def reset(self, **columns: Any) -> str:
-        """Turn to the next question. Gives what its prompt says of the tools."""
+        """Switch to the next question. Return the prompt's addition about the tools."""
         super().reset(**columns)
         self._columns, self._sql = columns, None
         return _ANSWER
@@ -84,18 +84,18 @@ class AnswerEnvironment(SqlEnvironment):
         return "The answer is taken."
 
     def get_reward(self) -> float:
-        """The reward of the last answer; 0.0 without one."""
+        """Return the reward of the last answer; 0.0 without one."""
         return explain_query(self._pool, self._sql, self._columns).reward
 
 
 class ExplainedReward:
     """`pool.score_completions`, which also logs what is wrong.
 
-    TRL's table of completions has the columns `reason` and `detail`, and its metrics are shares of
-    the completions of a step, which make 1 with the reward:
+    TRL's table of completions has the columns `reason` and `detail`. Its metrics are shares of the
+    completions of a step, which add up to 1 with the reward:
 
     - answerkey/no_query: no fenced query.
-    - answerkey/no_answer: SQLite refuses the query, or it takes too much.
+    - answerkey/no_answer: SQLite refuses the query, or it exceeds a limit.
     - answerkey/wrong: other rows, on the database of the question.
     - answerkey/wrong_on_suite: right there, and wrong on its test suite, as a guess is.
     """

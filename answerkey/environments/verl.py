@@ -1,14 +1,14 @@
-"""verl: an agent loop in which a policy looks around by the tool run_sql, then replies.
+"""verl: an agent loop in which a policy may query the database by the tool run_sql, then replies.
 
     actor_rollout_ref.rollout.agent.agent_loop_config_path: environments/verl/agent_loop.yaml
     actor_rollout_ref.rollout.agent.default_agent_loop: answerkey
     reward.custom_reward_function.path: pkg://answerkey.environments.verl
 
-The data are those of data/exports/verl. It is verl's own loop of tools, which tells a tool nothing
-of the row: this one tells it the database. Beside the reward function of `answerkey.reward`, which
-sees the text of all turns, `compute_score` sees the last reply, which is scored.
+The data are those of data/exports/verl. verl's own loop of tools passes no column of the row to a
+tool: this one passes the database. The reward function of `answerkey.reward` sees the text of all
+turns; `compute_score` of this module sees only the last reply, which is scored.
 
-Source: ToolAgentLoop and NaiveRewardManager in verl 0.9, which hands the extra fields of a loop to
+Source: ToolAgentLoop and NaiveRewardManager in verl 0.9, which passes the extra fields of a loop to
 the reward function.
 """
 
@@ -37,15 +37,15 @@ class RunSql(BaseTool):
     async def execute(
         self, instance_id: str, parameters: dict[str, Any], *, agent_data: Any, **_: Any
     ) -> tuple[ToolResponse, float, dict[str, Any]]:
-        """Return the first rows of a query, or the error of SQLite. What it raises, as for a call
-        without `sql`, the loop tells the policy."""
+        """Return the first rows of a query, or the error of SQLite. The loop shows the policy any
+        exception, as for a call without `sql`."""
         known = agent_data.tools_kwargs[self.name]
         about = known["database_name"], known["now"]
         text = await asyncio.to_thread(run_sql, known["pool"], parameters["sql"], *about)
         return ToolResponse(text=text), 0.0, {}
 
 
-@cache  # verl makes a loop for each trajectory, and a tool says its schema when it is made
+@cache  # verl creates a loop for each trajectory, and each new tool would print its schema
 def _make_tool() -> RunSql:
     schema = {"type": "function", "function": RUN_SQL}
     return RunSql({}, OpenAIFunctionToolSchema.model_validate(schema))
@@ -75,7 +75,7 @@ class SqlAgentLoop(ToolAgentLoop):
 
 
 def _find_last_reply(output: AgentLoopOutput) -> list[int]:
-    """The tokens of the policy behind the last rows that it was shown."""
+    """Return the tokens of the policy after the last rows that it was shown."""
     marked = zip(output.response_mask, output.response_ids, strict=True)
     runs = [(own, [*run]) for own, run in groupby(marked, lambda pair: pair[0])]
     replies = [[token for _, token in run] for own, run in runs if own]

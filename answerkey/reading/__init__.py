@@ -1,1 +1,1 @@
-"""`answerkey read`: a model reads gold SQL with the database open, and says what it holds of it."""
+"""`answerkey read`: a model reviews gold SQL with the database open, and gives a verdict."""

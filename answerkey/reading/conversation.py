@@ -1,9 +1,10 @@
-"""A conversation about one question: the model looks around by the tool `run_sql`, some replies
-long, and ends with a verdict whose query runs.
+"""A conversation with a model about one question. It may query the database by the tool `run_sql`
+for some replies, and must end with a verdict whose query runs.
 
-Whatever is wrong with a reply (a call of a tool that is not there, words behind the verdict, a
-verdict without its query, SQL that does not run) the model is told, and may mend as long as replies
-are left. What the model thinks aloud is no verdict: it may consider `right`, and hold the opposite.
+If a reply is wrong (an unknown tool, words after the verdict, a verdict without its query, SQL that
+does not run), the model is told so, and may correct it while it has replies left. Its thoughts are
+no
+verdict: it may consider `right` and decide against it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sqlite.statement import trim_statement
 
-_FOR_VERDICT = 2  # the last replies, in which the tool is closed: one to mend the verdict
+_FOR_VERDICT = 2  # the last replies, without the tool: one of them to correct the verdict
 _CALLS = 4  # of one reply
 _REASON_CHARACTERS = 1000
-_VERDICT_CHARACTERS = 20_000  # the end of a reply, in which its verdict stands
-_DECODER = json.JSONDecoder(strict=False)  # models break lines inside of strings
+_VERDICT_CHARACTERS = 20_000  # the end of a reply, which contains its verdict
+_DECODER = json.JSONDecoder(strict=False)  # models break lines inside strings
 # Thoughts, as models mark them: <think>, <Thinking>, <seed:think>, <|begin_of_thought|>, [THINK],
 # and the channels of gpt-oss (<|channel|>analysis) and Gemma (<|channel>thought).
 _THINKING = r"[\w:]{0,20}(?:think|thought|reason|reflect|scratchpad|monologue|analysis)\w{0,20}"
@@ -39,7 +40,8 @@ _THOUGHT = re.compile(
     | <\|?channel\|?>\s*(?:analysis|commentary|thought)""",
     re.IGNORECASE | re.VERBOSE,
 )
-# What may stand behind a verdict: the end of a fence, of emphasis or of a tag, marks of a template.
+# Allowed after a verdict: the end of a fence, of emphasis or of a tag, and marks of a chat
+# template.
 _BEHIND = re.compile(
     rf"(?:[\s`~*]|</(?!{_THINKING}\s*>)\w+>|<\|(?!/?{_THINKING}\|>)\w+\|>)*", re.IGNORECASE
 )
@@ -50,15 +52,16 @@ _MEND = "{fault} Answer again, and end with the line of JSON."
 
 
 class NoVerdictError(Exception):
-    """A conversation that came to no verdict; the message says why."""
+    """A conversation without a verdict; the message says why."""
 
 
 class Judgement(NamedTuple):
-    """What a reading comes to.
+    """The result of one pass.
 
-    sql: what is asked, or of an ambiguous question the reading that gold does not take.
-    answers: whether it answers as gold does.
-    rows_sha256: of what it answers, its rows in any order.
+    sql: the query that the question asks for; for an ambiguous question, the reading other than
+    gold.
+    answers: whether its answer is gold's.
+    rows_sha256: a hash of its rows in any order.
     """
 
     verdict: str
@@ -70,23 +73,23 @@ class Judgement(NamedTuple):
 
 
 class _FaultError(Exception):
-    """What is wrong with a reply, in words for the model."""
+    """What is wrong with a reply, as a message for the model."""
 
 
 def count_queries(turns: int) -> int:
-    """In how many of so many replies the model may query."""
+    """Return in how many of its replies the model may query."""
     return max(0, turns - _FOR_VERDICT)
 
 
 async def read_question(
     question: Question, prompt: str, model: Model, pool: RewardPool, *, turns: int
 ) -> Judgement:
-    """What the model says of a question in so many replies.
+    """Return the model's judgement of a question within `turns` replies.
 
     Raises:
-        NoVerdictError: if it says nothing that counts.
+        NoVerdictError: no reply had a valid verdict.
         NoReplyError, OutOfTokensError: as `Model.ask`.
-        OSError, sqlite3.DatabaseError: if the database is missing or corrupt.
+        OSError, sqlite3.DatabaseError: the database is missing or corrupt.
     """
     messages: list[Message] = [{"role": "user", "content": prompt}]
     queries, fault = count_queries(turns), ""
@@ -118,7 +121,7 @@ async def read_question(
 
 
 async def _answer(call: ToolCall, question: Question, pool: RewardPool) -> str:
-    """What the tool says to a call."""
+    """Return the tool's answer to a call."""
     if call.name != RUN_SQL["name"]:
         return f"There is no tool {call.name[:80]}: expected {RUN_SQL['name']}."
     try:
@@ -132,7 +135,7 @@ async def _answer(call: ToolCall, question: Question, pool: RewardPool) -> str:
 
 
 def parse_verdict(text: str) -> Judgement:
-    """The verdict with which a text ends: a JSON object, behind which no word stands.
+    """Return the verdict at the end of a text: a JSON object without words after it.
 
     >>> parse_verdict('Each ship is counted. {"verdict": "right"}').verdict
     'right'
@@ -154,7 +157,7 @@ def parse_verdict(text: str) -> Judgement:
 
 
 def _is_thought(before: str) -> bool:
-    """Whether a text ends inside of a thought.
+    """Return whether a text ends inside a thought.
 
     >>> _is_thought("<think>Hm. </think> So:"), _is_thought("</think> Hm. <think>")
     (False, True)
@@ -173,7 +176,7 @@ def _read_verdict(found: dict[str, Any]) -> Judgement:
         value = found.get(name)
         texts[name] = value.strip() if isinstance(value, str) else ""
     reason = " ".join(texts["reason"].split())[:_REASON_CHARACTERS]
-    reason = reason.encode(errors="replace").decode()  # JSON may spell half of a character
+    reason = reason.encode(errors="replace").decode()  # JSON may contain a lone surrogate
     if verdict == RIGHT:
         return Judgement(verdict, reason)
     if not reason or not texts["sql"]:
@@ -183,8 +186,8 @@ def _read_verdict(found: dict[str, Any]) -> Judgement:
 
 
 def _check_judgement(judgement: Judgement, question: Question, pool: RewardPool) -> Judgement:
-    """The same with what its query answers, which must run and be another one than gold. Gold that
-    has no answer is not right."""
+    """Return the judgement with the answer of its query, which must run and differ from gold's.
+    Gold without an answer cannot be right."""
     if judgement.sql is None:
         if question.gold_answer is None:
             words = f"gold has no answer ({question.reason}: {question.detail})"
@@ -215,7 +218,7 @@ def _check_judgement(judgement: Judgement, question: Question, pool: RewardPool)
 
 
 def hash_rows(rows: list[tuple[Any, ...]]) -> str:
-    """The sha256 of rows in any order; floats that differ by rounding count as one.
+    """Return the sha256 of rows in any order; floats that differ by rounding are equal.
 
     >>> hash_rows([(1, "a"), (0.1 + 0.2, None)]) == hash_rows([(0.3, None), (1, "a")])
     True

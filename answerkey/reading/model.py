@@ -1,9 +1,9 @@
-"""A model behind a server that speaks the chat completions of OpenAI, asked within bounds: of time
-and attempts for each reply, of bytes for what a server sends, of tokens for all of a run.
+"""A model behind a server that offers OpenAI's chat completions. There are limits for the time and
+attempts of each reply, for the bytes of a response, and for the tokens of a run.
 
 Source: "Create chat completion" in OpenAI's API reference. Servers such as vLLM, llama.cpp, Ollama
-and gateways answer alike, but for what is read here: content in parts, the arguments of a call as
-an object, a call without an id, line ends in a string of JSON, `max_tokens`.
+and gateways differ in details that are handled here: content in parts, the arguments of a call as
+an object, a call without an id, line ends in a JSON string, `max_tokens`.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from answerkey.environments.questions import RUN_SQL
 Message = dict[str, Any]
 
 _TRY_AGAIN = (408, 409, 425, 429)  # and all from 500
-OF_REQUEST = (400, 413, 422)  # statuses by which a server refuses what one request holds
+OF_REQUEST = (400, 413, 422)  # statuses by which a server refuses the content of one request
 _LENGTH_NAMES = ("max_completion_tokens", "max_tokens")  # OpenAI's, and that of older servers
 _CUT = ("length", "max_tokens", "model_length")  # why a reply ended, if it is not whole
 _TEXT_PARTS = (None, "text", "output_text")  # types of parts of a content; others are thoughts
 _MAX_BYTES = 4_000_000  # of a response
-_MAX_CHARACTERS = 20_000  # of a reply, and of a call, that stay in the conversation
-_MAX_CALLS = 16  # of a reply, that stay there
+_MAX_CHARACTERS = 20_000  # of a reply, and of a call, that are kept in the conversation
+_MAX_CALLS = 16  # of a reply, that are kept there
 _MAX_WAIT_S = 60
-_MAX_TOKENS = 10_000_000  # of one response: a server that says more counts wrongly
+_MAX_TOKENS = 10_000_000  # of one response: a higher number from a server is a mistake
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # servers refuse others
-_LONG_WAIT_S = 1  # a wait from here on is shown
-_SILENCE = "(nothing)"  # servers refuse a message that is empty
-_BYTES_OF_TOKEN = 3  # so that an estimate is too high, seldom too low
+_LONG_WAIT_S = 1  # longer waits are shown
+_SILENCE = "(nothing)"  # servers refuse an empty message
+_BYTES_OF_TOKEN = 3  # a low number, so that estimates are rather too high
 
 
 class NoReplyError(Exception):
-    """The server gave no reply that can be used; the message says what it gave. status: that of its
-    last response, if it says that there is none."""
+    """The server gave no usable reply; the message says what it sent. status: that of its last
+    response, if it is an error status."""
 
     def __init__(self, words: str, *, status: int | None = None) -> None:
         super().__init__(words)
@@ -53,11 +53,11 @@ class NoReplyError(Exception):
 
 
 class OutOfTokensError(Exception):
-    """What is left of the tokens of a run is too little for one more reply."""
+    """The remaining tokens of the run are too few for one more reply."""
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool. arguments: JSON, if the model wrote some."""
+    """A call of a tool. arguments: JSON, if the model's own are valid."""
 
     call_id: str
     name: str
@@ -65,9 +65,9 @@ class ToolCall(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What the model says; `message` is that for the next turn of the conversation.
+    """A reply of the model; `message` is the one for the next turn of the conversation.
 
-    is_cut: whether the reply ended at its greatest length, and not where the model ended it.
+    is_cut: whether the reply ended because it reached its greatest length.
     """
 
     text: str
@@ -77,7 +77,8 @@ class Reply(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a run. What a request may need is held until its response says what it took."""
+    """The tokens of a run. A request reserves its maximum until the response says its real
+    number."""
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
@@ -87,7 +88,7 @@ class Tokens:
 
     @asynccontextmanager
     async def hold(self, count: int) -> AsyncIterator[None]:
-        """Wait until so many tokens are free. Raises OutOfTokensError if they will never be."""
+        """Wait until `count` tokens are free. Raises OutOfTokensError if they never will be."""
         async with self._is_less:
             while self.most is not None and self.spent + self._held + count > self.most:
                 if self.spent + count > self.most:
@@ -104,11 +105,11 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, its model, and how patiently it is asked.
+    """A server, its model, and the limits of a request.
 
-    timeout_s: of one response, to its last byte.
-    backoff_s: how long to wait before the second attempt; twice as long before the next one.
-    reply_tokens: how long a reply may be.
+    timeout_s: for one response, up to its last byte.
+    backoff_s: the wait before the second attempt; it doubles before each further one.
+    reply_tokens: the greatest length of a reply.
     temperature: None: that of the server.
     """
 
@@ -123,10 +124,10 @@ class Server:
 
 
 class Model:
-    """The model of a server, for conversations that run at the same time.
+    """The model of a server, for concurrent conversations.
 
-    tell: shows a person why nothing comes: the server is waited for.
-    waiting: how many requests are without a response.
+    tell: shows a person why the run waits for the server.
+    waiting: the number of requests without a response.
     """
 
     def __init__(
@@ -148,13 +149,13 @@ class Model:
         self.waiting = 0
 
     async def ask(self, messages: list[Message], *, tools: str | None) -> Reply:
-        """What the model replies.
+        """Return the model's reply.
 
-        tools: what it may do with `run_sql`, "auto" or "none"; None: it is not told of it.
+        tools: whether it may call `run_sql`, "auto" or "none"; None: the request has no tool.
 
         Raises:
-            NoReplyError: if none of so many attempts gives a reply.
-            OutOfTokensError: if the tokens of the run are at their end.
+            NoReplyError: all attempts failed.
+            OutOfTokensError: the tokens of the run are used up.
         """
         server = self._server
         body: dict[str, Any] = {"model": server.model, "messages": messages}
@@ -175,8 +176,8 @@ class Model:
         raise ValueError(f"expected at least one attempt, found {server.attempts}")
 
     async def _ask_by_name(self, body: dict[str, Any]) -> Reply:
-        """The reply, with the bound of its length under the name that this server takes. As long as
-        nobody knows which, a request that is refused is sent with the other name, too."""
+        """Return the reply. The limit of its length has the name that this server accepts. Until
+        that is known, a request that is refused is sent with the other name, too."""
         name = self._length_name
         try:
             return await self._ask_once(body, name)
@@ -190,7 +191,7 @@ class Model:
                 raise error from None
 
     async def _wait(self, wait_s: float, why: str) -> None:
-        """Wait, and show it. Of readings that wait at the same time one line is enough."""
+        """Wait, and show it: one line for all passes that wait at the same time."""
         now = asyncio.get_running_loop().time()
         if wait_s >= _LONG_WAIT_S and now >= self._told_until:
             self._told_until = now + wait_s
@@ -208,7 +209,7 @@ class Model:
                 raise
             except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
                 if not isinstance(error, aiohttp.ClientConnectorError):
-                    self._tokens.spent += asked  # it may have worked on them
+                    self._tokens.spent += asked  # the server may have used them
                 words = str(error) or f"no whole response in {self._server.timeout_s:g} seconds"
                 raise _RefusedError(hide_known(words)) from None
             finally:
@@ -241,7 +242,7 @@ class Model:
                 received += chunk
                 if len(received) > _MAX_BYTES:
                     raise ValueError(f"expected a chat completion, found over {_MAX_BYTES:,} bytes")
-            # A server may say the key that it was sent, which no reply, error or file shall have.
+            # A server may repeat its key, which must not reach a reply, an error or a file.
             errors = "strict" if response.status == 200 else "replace"
             text = hide_known(received.decode("utf-8-sig", errors))
             if response.status != 200:
@@ -255,8 +256,8 @@ class Model:
 
 
 class _RefusedError(Exception):
-    """One attempt without a reply. status: of the response, if it says that there is none; wait_s:
-    when to try again, if the server says so."""
+    """A failed attempt. status: of the response, if it is an error status; wait_s: when to try
+    again, if the server says so."""
 
     def __init__(
         self, words: str, *, status: int | None = None, wait_s: float | None = None
@@ -271,8 +272,8 @@ class _RefusedError(Exception):
 
 
 def _read_wait(headers: Mapping[str, str]) -> float | None:
-    """In how many seconds the server wants to be asked again, a minute at most; None: it does not
-    say. `Retry-After` is a number or a date (RFC 9110, 10.2.3), by the clock of the server.
+    """Return after how many seconds the server wants a new request, at most a minute; None if it
+    does not say. `Retry-After` is a number or a date (RFC 9110, 10.2.3), by the server's clock.
 
     >>> _read_wait({"Retry-After": "3.5"})
     3.5
@@ -300,9 +301,10 @@ def _read_date(text: str) -> datetime.datetime | None:
 
 
 def _read_reply(response: Any, place: int) -> Reply:
-    """Raises what a value of another kind raises, where it is not a chat completion.
+    """Return the reply in a response. If it is no chat completion, reading it raises some
+    exception.
 
-    place: of the reply in the conversation, for the ids of calls that have none.
+    place: the index of the reply in the conversation, for ids of calls that have none.
     """
     choice = response["choices"][0]
     said = choice["message"]
@@ -326,8 +328,8 @@ def _read_reply(response: Any, place: int) -> Reply:
 
 
 def _read_content(content: Any) -> str:
-    """The text of a content: of one in parts (vLLM, Mistral and gateways to Anthropic), that of its
-    parts which are text.
+    """Return the text of a content. If it has parts (vLLM, Mistral and gateways to Anthropic), only
+    those of text count.
 
     >>> _read_content([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Yes."}])
     'Yes.'
@@ -344,7 +346,7 @@ def _read_content(content: Any) -> str:
 
 
 def _read_call(given: Any, spare_id: str, before: list[ToolCall]) -> ToolCall:
-    """spare_id: for a call whose id is missing, or stands at one of those before it."""
+    """spare_id: for a call whose id is missing, or used by a call before it."""
     function = given["function"]
     name, call_id = function["name"], given.get("id")
     if not isinstance(name, str):
@@ -358,8 +360,8 @@ def _read_call(given: Any, spare_id: str, before: list[ToolCall]) -> ToolCall:
 
 
 def _read_arguments(given: Any) -> str:
-    """The arguments of a call as JSON text: servers give that, the object itself (Ollama, TGI), the
-    text of the text, or nothing. What is no object stays as it is.
+    """Return the arguments of a call as JSON text. Servers give that, the object itself (Ollama,
+    TGI), JSON text inside JSON text, or nothing. A value that is no object is returned unchanged.
 
     >>> _read_arguments({"sql": "SELECT 1"}) == _read_arguments('{"sql":"SELECT 1"}')
     True
@@ -377,7 +379,7 @@ def _read_arguments(given: Any) -> str:
 
 
 def _keep_json(arguments: str) -> str:
-    """Arguments that a server can read again: templates of chats parse them."""
+    """Return arguments that a server can parse again, as chat templates do."""
     try:
         return arguments if isinstance(decode_json(arguments), dict) else "{}"
     except (ValueError, RecursionError):
@@ -385,7 +387,7 @@ def _keep_json(arguments: str) -> str:
 
 
 def _count_tokens(response: Any) -> int | None:
-    """What a response says that it took; None if it says nothing that can be."""
+    """Return the number of tokens that a response states; None if it states no possible one."""
     usage = response.get("usage") if isinstance(response, dict) else None
     if not isinstance(usage, dict):
         return None

@@ -1,16 +1,18 @@
-"""Readings of gold, a line each, and the verdicts and corrections that follow from them.
+"""Passes of a model over gold, one per line, and the verdicts and corrections that follow from
+them.
 
-data/readings/NAME.jsonl grows by a line as a reading ends, so that a run that was cut short goes on
-where it was. data/verdicts/NAME.jsonl and data/corrections/NAME.yaml are made of it, whole.
+A line is added to data/readings/NAME.jsonl when a pass ends, so that an interrupted run can
+continue. data/verdicts/NAME.jsonl and data/corrections/NAME.yaml are made from the whole file.
 
-A question is read twice, and a third time if the two readings part: if their verdicts differ, or if
-both say `wrong` and their queries have different rows. Then:
+A question is read in two passes. A third one follows if they disagree: if their verdicts differ, or
+if both say `wrong` and their queries have different rows. Then:
 
-- what two of the three readings say holds;
-- if two say `wrong` of which no two have the same rows, the verdict is `wrong`, without a query;
-- if each says something else, the question is `ambiguous`: careful readers part.
+- what two of the three passes say counts;
+- if two say `wrong`, but no two of these have the same rows, the verdict is `wrong`, without a
+  query;
+- if all three differ, the question is `ambiguous`: careful readers disagree.
 
-Gold that has no answer is not `right`: a reading that says so does not count.
+Gold without an answer is not `right`: a pass that says so does not count.
 """
 
 from __future__ import annotations
@@ -53,10 +55,10 @@ Key = tuple[str, str, str]  # database_name, question_text, gold_sql
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one conversation about a question came to; a line of data/readings.
+    """The result of one pass over a question; a line of data/readings.
 
-    db_id: the database as its corpus calls it.
-    number: which reading of the question it is, from 1.
+    db_id: the database's name in its corpus.
+    number: the number of the pass, from 1.
     sql, kind, answers, rows_sha256: as in `answerkey.reading.conversation.Judgement`.
     """
 
@@ -84,15 +86,15 @@ class Reading:
         return self.database_name, self.question_text, self.gold_sql
 
     def agrees(self, other: Reading) -> bool:
-        """Whether another reading says the same."""
+        """Return whether another pass has the same result."""
         if self.verdict != other.verdict:
             return False
         return self.verdict != WRONG or self.rows_sha256 == other.rows_sha256
 
 
 class Settled(NamedTuple):
-    """What the readings of a question come to. sql: None if it is right, or if nobody agrees on
-    what is asked."""
+    """The result of all passes over a question. sql: None if gold is right, or if no two passes
+    agree on the right query."""
 
     verdict: str
     reason: str
@@ -103,7 +105,7 @@ class Settled(NamedTuple):
 
 
 def settle(readings: Sequence[Reading]) -> Settled | None:
-    """What holds of a question after its readings, as the module says; None: it needs another."""
+    """Return the result of a question's passes by the rules above; None: it needs another pass."""
     for one, other in combinations(readings, 2):
         if one.agrees(other):
             return Settled(one.verdict, one.reason, one.source, one.sql, one.kind, one.answers)
@@ -125,14 +127,14 @@ def settle(readings: Sequence[Reading]) -> Settled | None:
 
 @contextmanager
 def open_readings(name: str, unanswered: Container[Key] = ()) -> Iterator[Readings]:
-    """The readings of this name, which no other process can open until the block, or this process,
-    ends: not even `kill -9` leaves a lock.
+    """Open the passes of this name. No other process can open them until the block or this process
+    ends; even `kill -9` leaves no lock.
 
-    unanswered: whose gold has no answer.
+    unanswered: the questions whose gold has no answer.
 
     Raises:
-        InputError: if another run has them open, if a line is no reading, or if the files that
-            follow from the readings are there and the readings are not: those of somebody else.
+        InputError: another run has them open, a line is no pass, or the files made from passes
+            exist without the passes: somebody else wrote them.
     """
     path = READINGS / f"{name}.jsonl"
     if not path.is_file() or not path.stat().st_size:
@@ -155,7 +157,7 @@ def open_readings(name: str, unanswered: Container[Key] = ()) -> Iterator[Readin
 
 
 class Readings:
-    """The readings of a file, which is open and locked."""
+    """The passes of a file, which is open and locked."""
 
     def __init__(self, name: str, file: FileIO, unanswered: Container[Key]) -> None:
         self.path = READINGS / f"{name}.jsonl"
@@ -165,7 +167,7 @@ class Readings:
         self._unanswered = unanswered
         self._by_key: dict[Key, dict[int, Reading]] = {}
         text = self.path.read_bytes()
-        file.truncate(text.rfind(b"\n") + 1)  # without what a run that was killed left of a line
+        file.truncate(text.rfind(b"\n") + 1)  # drop an incomplete line of a run that was killed
         for where, record in read_lines(self.path):
             self._keep(check_value(Reading, record, where=where))
 
@@ -174,19 +176,19 @@ class Readings:
             self._by_key.setdefault(reading.key, {})[reading.number] = reading
 
     def add(self, reading: Reading) -> None:
-        """Keep a reading, on the disk, too."""
+        """Store a pass, also on disk."""
         known = {name: value for name, value in asdict(reading).items() if value is not None}
         self._file.write(encode_json(known) + b"\n")
         self._keep(reading)
 
     def find_next(self, key: Key) -> int | None:
-        """The number of the reading that a question needs next; None if it is settled."""
+        """Return the number of the pass that a question needs next; None if it is settled."""
         if settle(self._list(key)):
             return None
         return next(number for number in count(1) if number not in self._by_key.get(key, ()))
 
     def count_questions(self, keys: Sequence[Key]) -> str:
-        """How far these questions are, in words."""
+        """Return the progress of these questions, in words."""
         read = sum(key in self._by_key for key in keys)
         settled = sum(self.find_next(key) is None for key in keys)
         chosen = spell_count(len(keys), "question", ",")
@@ -203,7 +205,7 @@ class Readings:
         return {reading.corpus for key in self._by_key for reading in self._list(key)}
 
     def write(self) -> str:
-        """Write the verdicts and the corrections that follow, and say what there is."""
+        """Write the verdicts and corrections that follow, and return a summary."""
         settled: dict[Key, tuple[list[Reading], Settled]] = {}
         for key in sorted(self._by_key):
             readings = self._list(key)
@@ -250,7 +252,7 @@ def _is_fixed(outcome: Settled) -> bool:
 
 
 def _write_verdicts(readings: list[Reading], outcome: Settled) -> Iterator[dict[str, Any]]:
-    """The verdict about gold, and one about its correction, which is right: so say the readings
+    """Yield the verdict about gold, and one that says its correction is right: so the passes say
     whose queries have its rows."""
     first = readings[0]
     words = [reading.verdict for reading in readings]

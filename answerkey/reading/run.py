@@ -1,7 +1,7 @@
 """A run of `answerkey read`: which questions are read, in which order, and when it ends.
 
 Fifty questions are read at a time, the riskiest first: all of them once, then once more in another
-order, then those a third time whose readings part. So a run that ends early has settled most of
+order, then a third time those whose passes disagree. So a run that ends early has settled most of
 what it has paid for.
 """
 
@@ -43,19 +43,19 @@ from answerkey.risk.explanations import find_questions
 from answerkey.risk.verdicts import MODEL
 
 _BATCH = 50
-_MOST_FAILURES = 5  # one after another: then it is the server's fault, or that of the options
+_MOST_FAILURES = 5  # in a row: then the server, or its options, are at fault
 _OF_ALL = (401, 403, 404)  # statuses that every request would have
-_SHOW_EVERY_S = 30  # if no reading has ended for so long
-_JUDGED = "judged_"  # how the flags of verdicts begin
-_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections takes it
+_SHOW_EVERY_S = 30  # if no pass has ended in the meantime
+_JUDGED = "judged_"  # the prefix of the flags of verdicts
+_FILE_NAME = re.compile(r"[\w-]+")  # as corpora.NAME.corrections accepts it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which questions to read: all of these ids, or those that no verdict is about.
+    """The questions to read: these ids, or all without a verdict.
 
-    count: so many, the riskiest first.
-    judged: those, too, that have a verdict or are corrected, to compare the two.
+    count: at most this many, the riskiest first.
+    judged: also questions with a verdict or a correction, to compare the two.
     """
 
     question_ids: tuple[str, ...] = ()
@@ -66,11 +66,11 @@ class Choice:
 
 
 def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Question]:
-    """The questions to read, those without an answer first, then by answer_risk.
+    """Return the questions to read, first those without an answer, then by answer_risk.
 
     Raises:
-        InputError: on an id, a database or a corpus that no question has, or on several corpora:
-            corrections are those of one.
+        InputError: no question has an id, a database or a corpus; or there are several corpora: one
+            file of corrections is for one corpus.
     """
     known = list(questions)
     if choice.question_ids:
@@ -87,7 +87,7 @@ def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Ques
             if missing := sorted(set(wanted) - there):
                 raise InputError(f"{name}: no question of {', '.join(missing)}")
         chosen = [question for question in known if _is_chosen(question, choice)]
-    by_key = {_key(question): question for question in chosen}  # each text with its SQL once
+    by_key = {_key(question): question for question in chosen}  # each pair of text and SQL once
     ranked = sorted(by_key.values(), key=_rank)[: choice.count]
     if len(corpora := sorted({question.corpus for question in ranked})) > 1:
         raise InputError(f"questions of {', '.join(corpora)}: choose one by --corpus")
@@ -96,7 +96,7 @@ def choose_questions(questions: Iterable[Question], choice: Choice) -> list[Ques
 
 def _is_chosen(question: Question, choice: Choice) -> bool:
     if question.stage == "load_questions" or not _is_readable(question):
-        return False  # somebody has set it aside, or there is nothing to read
+        return False  # a curator has set it aside, or there is nothing to read
     if choice.databases and question.database_name not in choice.databases:
         return False
     if choice.corpus not in (None, question.corpus):
@@ -129,12 +129,12 @@ def read_gold(
     workers: int,
     template: Path | None,
 ) -> str:
-    """Let a model read the chosen questions, write what follows, and return what came of it.
+    """Let a model read the chosen questions, write the files that follow, and return a summary.
 
     Raises:
-        InputError: on options or files that cannot be meant, if another run of this name has not
-            ended, if the server gives no reply for several questions, one after another, and if no
-            reading came to a verdict: what was read until then is kept.
+        InputError: options or files are invalid, another run of this name has not ended, the server
+            gives no reply for several questions in a row, or no pass came to a verdict. What was
+            read until then is kept.
     """
     if not _FILE_NAME.fullmatch(name):
         raise InputError(f"--name is {name!r}, expected a file name without ending: qwen3_32b")
@@ -165,8 +165,9 @@ def read_gold(
 
 
 class _Run:
-    """fault: why the server is asked no more. is_out: whether it ended for want of tokens. Of the
-    readings that were begun, those that are neither counted nor without a verdict were broken off.
+    """fault: why the server gets no more requests. is_out: whether the run ended because its tokens
+    were used up. Passes that were begun, but are neither counted nor without a verdict, were broken
+    off.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ class _Run:
 
     @property
     def is_vain(self) -> bool:
-        """Whether it has read, and no reading came to a verdict."""
+        """Return whether there were passes, but none came to a verdict."""
         return self._begun > 0 and not self._count
 
     def describe(self) -> str:
@@ -200,7 +201,7 @@ class _Run:
         """Read questions until each is settled, or something ends the run."""
         left = [each for each in questions if self._readings.find_next(_key(each)) is not None]
         with show_progress("read", total=len(left), unit="questions") as advance:
-            # Bodies are read as they are sent, so that their bound holds.
+            # Bodies are not decompressed, so that the limit of their size holds.
             async with aiohttp.ClientSession(trust_env=True, auto_decompress=False) as session:
                 model = Model(self._server, session, self._tokens, self._show)
                 waiting = asyncio.create_task(self._show_waiting(model))
@@ -222,7 +223,7 @@ class _Run:
         self._log.info("%s", make_printable(words))
 
     async def _show_waiting(self, model: Model) -> None:
-        """Show that the run goes on as long as no reading ends."""
+        """Show that the run goes on while no pass ends."""
         while True:
             ended = self._count + self._without
             await asyncio.sleep(_SHOW_EVERY_S)
@@ -262,10 +263,10 @@ class _Run:
                 self._count += 1
                 if self._readings.find_next(_key(question)) is not None:
                     continue
-            advance(1)  # it is settled, or not read again by this run
+            advance(1)  # it is settled, or this run does not read it again
 
     def _ends(self, error: NoReplyError) -> bool:
-        """Whether other questions have no reply either. One request of many may be too long."""
+        """Return whether other questions would fail, too. A single request may just be too long."""
         if error.status in _OF_ALL:
             return True
         is_of_request = error.status in OF_REQUEST and self._count > 0
@@ -301,10 +302,10 @@ class _Run:
 
 
 def read_server(**options: Any) -> Server:
-    """The server that the environment names, as clients of OpenAI read it.
+    """Return the server from the environment variables that clients of OpenAI use.
 
     Raises:
-        InputError: it names none.
+        InputError: they name none.
     """
     names = "OPENAI_BASE_URL", "OPENAI_MODEL"
     for name in names:
@@ -321,5 +322,5 @@ def _is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half of a bracket, a port that is no number
+    except ValueError:  # an unclosed bracket, or a port that is no number
         return False

@@ -1,7 +1,7 @@
-"""What the model reads about a question: the rules, the database with what its columns hold, the
-question, gold SQL with its answer, and the repairs.
+"""The prompt for a model that reads a question: the rules, the database with descriptions of its
+columns, the question, gold SQL with its answer, and the repairs.
 
-Not shown are risks, flags and verdicts: a reader that knows what others hold is no second reader.
+It has no risks, flags or verdicts: a reader who knows the opinion of others is no second reader.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _REPAIRS = 3
 
 
 def write_prompt(question: Question, template: Path, *, queries: int, seed: str) -> str:
-    """What the model reads about a question.
+    """Return the prompt about a question.
 
-    queries: in how many replies it may query.
-    seed: of the order of the repairs, which is another one in each reading.
+    queries: in how many replies the model may query.
+    seed: for the order of the repairs, which differs in each pass.
     """
     name = question.database_name
     path = _find(name)
@@ -73,7 +73,7 @@ def write_prompt(question: Question, template: Path, *, queries: int, seed: str)
 
 
 def _list_repairs(question: Question, seed: str) -> list[dict[str, str]]:
-    """The likeliest repairs, in an order that does not tell which is likelier."""
+    """Return the likeliest repairs, in an order that does not show which is likelier."""
     shown = [
         {
             "sql": repair["sql"],
@@ -88,12 +88,12 @@ def _list_repairs(question: Question, seed: str) -> list[dict[str, str]]:
 
 
 def _tell_difference(repair: Repair) -> str:
-    """Not in the words of the report, which says what is in doubt."""
+    """Return how a repair differs, without the report's words, which say what is doubted."""
     return "It has the same answer here." if repair["answers"] == SAME else tell_difference(repair)
 
 
 def _shorten(value: Any) -> str:
-    """JSON, which tells text from numbers; nothing for None."""
+    """Return JSON, which distinguishes text from numbers; "" for None."""
     if value is None:
         return ""
     text = encode_json(value).decode()
@@ -110,14 +110,14 @@ def _read_database(path: Path) -> DatabaseTexts:
 
 
 def read_database_schema(database_name: str) -> Schema:
-    """The schema of a database that the model reads."""
+    """Return the schema of a database that the model reads."""
     return Schema(tuple(_read_database(_find(database_name)).tables))
 
 
 @lru_cache(maxsize=1024)
 def _summarize(path: Path, first: frozenset[str]) -> str:
-    """What columns hold, a line each: those of the tables that gold reads, then others as long as
-    there is room."""
+    """Return descriptions of columns, one per line: those of the tables that gold reads, then
+    others while there is room."""
     tables = sorted(
         _summarize_tables(path).items(), key=lambda table: fold_name(table[0]) not in first
     )
@@ -141,7 +141,7 @@ def _summarize_tables(path: Path) -> dict[str, str]:
 
 
 def _summarize_table(database: GuardedDatabase, table: Table) -> Iterator[str]:
-    """The lines of a table. ship.weight: integer, 6 different, 1 NULL, from 12 to 90"""
+    """Yield the lines of a table. ship.weight: integer, 6 different, 1 NULL, from 12 to 90"""
     summary = summarize_table(database, table)
     yield f"{table.name}: {summary['rows']}"
     for name, words in summary["columns"]:

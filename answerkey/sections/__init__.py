@@ -1,1 +1,1 @@
-"""The sections of params.yaml, a file a stage: DVC reruns the stages that read one."""
+"""The sections of params.yaml, one file per stage: DVC reruns the stages that use a section."""

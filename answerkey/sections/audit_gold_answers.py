@@ -1,4 +1,4 @@
-"""The section audit_gold_answers: what makes an answer remarkable."""
+"""The section audit_gold_answers: the sizes from which an answer is flagged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from answerkey.base.kinds import From0, NumberFrom0
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From here on an answer is remarkable.
+    """The sizes from which an answer is flagged.
 
     max_rows, max_bytes: rows of the answer, bytes of its JSON.
     rel_tol: relative tolerance between floats.

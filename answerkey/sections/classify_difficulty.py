@@ -39,13 +39,13 @@ _SOURCE_LEVELS = {
 class DifficultyRule:
     """How questions are classified.
 
-    method: tables, by the thresholds; spider, by the official hardness; rank, by complexity, cut
-        where difficulty_shares of the targets hold (answerkey.selection.complexity); source, by
-        what the corpus itself says of a question; pass_rate, by the share of its rollouts that are
-        right. By the thresholds of tables if nothing is known of that.
+    method: tables, by the thresholds; spider, by the official hardness; rank, by complexity, cut so
+        that difficulty_shares of the targets hold (answerkey.selection.complexity); source, by the
+        corpus's own word for a question; pass_rate, by the share of its rollouts that are right. If
+        that is unknown, the thresholds of tables decide.
     hardness_levels: a difficulty for each level of hardness.
     source_levels: a difficulty for each word of a corpus.
-    easy_min_pass_rate, medium_min_pass_rate: from this share on a question is easy, and medium.
+    easy_min_pass_rate, medium_min_pass_rate: the least share for an easy, and a medium question.
     """
 
     method: Annotated[str, one_of(METHODS)] = TABLES
@@ -89,8 +89,8 @@ class DifficultyRule:
         of its corpus, and the share of its rollouts that are right (None: unknown).
 
         Raises:
-            InputError: on a word that source_levels does not have.
-            ValueError: if the method is rank, which looks at all questions together.
+            InputError: source_levels does not have the word.
+            ValueError: the method is rank, which needs all questions together.
         """
         if self.method == RANK:
             raise ValueError("a question by itself has no rank: expected Cuts.classify")
@@ -121,7 +121,7 @@ def classify_difficulty(
     ['easy', 'easy', 'medium', 'hard']
 
     Raises:
-        InputError: if the thresholds are no whole numbers, or the wrong way round.
+        InputError: the thresholds are no whole numbers, or the first is above the second.
     """
     rule = DifficultyRule(easy_max_tables=easy_max_tables, medium_max_tables=medium_max_tables)
     return rule.classify(len(set(tables_involved)), EASY, None)

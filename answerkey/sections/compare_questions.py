@@ -1,4 +1,4 @@
-"""The section compare_questions: when questions are alike, and when gold is in doubt."""
+"""The section compare_questions: when questions are similar, and when gold is in doubt."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from answerkey.base.kinds import Ratio, Text
 
 @dataclass(frozen=True, slots=True)
 class CompareQuestions:
-    """Bounds from which on a question has a flag.
+    """Bounds from which a question gets a flag.
 
-    min_similarity: of two texts that are nearly the same.
+    min_similarity: the least similarity of two similar texts.
     min_answer_risk: raises answer_risk.
     min_mutation_score: a lower score of the test suite raises weak_answer.
     flag_precision: the file that says how often gold with each flag is wrong.

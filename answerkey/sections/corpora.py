@@ -1,4 +1,4 @@
-"""The sections that say which questions and databases to read, and from where."""
+"""The sections that say which questions and databases to read, and where they are."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class LoadQuestions:
-    """held_out: corpora; a question that their validation files have has the flag overlap."""
+    """held_out: corpora. A question that is in their validation files gets the flag overlap."""
 
     held_out: Annotated[list[str], listing("a list of corpora", Text)] | None = None
 
@@ -88,7 +88,7 @@ Checksums = Annotated[dict[str, str], mapping("a checksum for each of some files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubQuestions:
-    """Parquet files of a dataset repository, by source split; checksums of those that have one."""
+    """Parquet files of a dataset repository, by source split, with checksums if they are known."""
 
     repo_id: Quoted
     revision: Quoted
@@ -98,7 +98,7 @@ class HubQuestions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A zip file with a member for each database; sha256 is null if it is not known."""
+    """A zip file with a member for each database; sha256 is null if it is unknown."""
 
     repo_id: Quoted
     revision: Quoted
@@ -116,14 +116,14 @@ class DatabaseFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubDatabases:
-    """Databases on the hub: those that `kind` says; the other section is there to be chosen."""
+    """Databases on the hub, at the place that `kind` names; the other place is an alternative."""
 
     kind: Annotated[str, one_of(KINDS)]
     archive: Archive | None = None
     files: DatabaseFiles | None = None
 
     def __post_init__(self) -> None:
-        _ = self.place  # which raises if it is missing
+        _ = self.place  # raises if it is missing
 
     @property
     def place(self) -> Archive | DatabaseFiles:
@@ -138,15 +138,15 @@ _EVAL_SHARE, _SEED = 0.3, 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRule:
-    """How questions come to train and eval.
+    """How questions are divided into train and eval.
 
-    by: source, as the files of questions say, also of one database; database, or query: a share of
-        the databases, or of the queries, is eval, whatever the files say. Two queries that differ
-        in constants alone are one. But for database, a database may be in both splits, and a
-        question of eval that repeats one of train has the flag seen_in_train.
-    eval_share: which share, about; each is drawn by itself, by a hash, so that none moves when
-        others come.
-    seed: another one draws others.
+    by: source, as the files of questions say, also if there is only one database; database or
+        query: a share of the databases or of the queries is eval, whatever the files say. Queries
+        that differ only in constants are one. With source and query, a database may be in both
+        splits, and a question of eval that repeats one of train gets the flag seen_in_train.
+    eval_share: about this share. Each is drawn by its own hash, so that none moves if others are
+        added.
+    seed: another seed draws others.
     """
 
     by: Annotated[str, one_of(SPLIT_BY)]
@@ -166,7 +166,7 @@ class SplitRule:
 
 
 def list_crossing(entries: Mapping[str, Entry]) -> frozenset[str]:
-    """The corpora whose databases may be in both splits."""
+    """Return the corpora whose databases may be in both splits."""
     return frozenset(
         name
         for name, entry in entries.items()
@@ -179,15 +179,15 @@ class _Entry:
     """
     db_list: the databases to use; all: every one that has questions.
     layout: a name in `answerkey.corpus.corpora`.
-    databases_of: the entry whose databases are asked; null: it has its own.
-    prefix: stands before the names of its databases, or before its question ids if the databases
-        are another entry's.
+    databases_of: the entry whose databases it uses; null: its own.
+    prefix: the prefix of the names of its databases, or of its question ids if the databases are
+        another entry's.
     license: the hub's identifier, for the dataset card.
     language: of its questions, as the hub names it.
     citation: BibTeX, for the dataset card.
     corrections: the name of a file in data/corrections.
-    split: null: as the files of questions say, and no database is in both.
-    now: what the clock says in all queries on its databases; null: queries that read it are left
+    split: null: as the files of questions say, and no database is in both splits.
+    now: the time of the clock in all queries on its databases; null: queries that read it are left
         out.
     """
 
@@ -215,7 +215,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryEntry(_Entry):
-    """databases: the folders that hold them, if other than those of its layout."""
+    """databases: the folders of databases, if they differ from those of its layout."""
 
     root: Text
     questions: SplitFiles
@@ -243,7 +243,7 @@ Entry = DirectoryEntry | HubEntry
 
 
 def _find_kind(entry: Any) -> type | Kind:
-    """Return the section that an entry is, by its origin, or by its keys if that is wrong."""
+    """Return the section for an entry, by its origin, or by its keys if the origin is wrong."""
     if isinstance(entry, Entry):
         return type(entry)
     if not isinstance(entry, dict):

@@ -10,20 +10,20 @@ from answerkey.base.kinds import From0, From1, Ratio, Text, Whole, text
 
 @dataclass(frozen=True, slots=True)
 class TrainerSettings:
-    """How a prompt is written, for trainers and for the hub, and which questions a reward is for.
+    """How a prompt is written, for trainers and for the hub, and which questions are for a reward.
 
     prompt_template: a file of Jinja.
-    schema: own, that of the database; widened, with tables of other databases of its corpus and
-        split, so many in all (`answerkey.exports.widened`).
-    widened_tables: how many a database has then, as far as there are so many.
-    widened_seed: chooses which these are, and the order of all.
+    schema: own, the database's schema; widened, with tables of other databases of its corpus and
+        split, up to a total of widened_tables (`answerkey.exports.widened`).
+    widened_tables: the number of tables of a widened database, if others have enough.
+    widened_seed: chooses the tables, and the order of all.
     example_rows: of each table; fewer if its schema would be too long.
-    named_values: values of the database that the question names, at most; 0: none is looked for.
-    max_schema_characters: of the schema in a prompt, its example rows included.
-    min_mutation_score: a question to train on whose test suite scores less stays out of what
-        rewards read; one without a suite scores 0.
-    max_sql_risk: a question to train on with a higher sql_risk stays out of the files whose
-        completion is gold SQL; null takes all.
+    named_values: the most values of the database that the question names; 0: none is looked for.
+    max_schema_characters: of the schema in a prompt, including its example rows.
+    min_mutation_score: a question to train on with a lower score of its test suite is left out of
+        files for rewards; without a suite the score is 0.
+    max_sql_risk: a question to train on with a higher sql_risk is left out of the files whose
+        completion is gold SQL; null: none is.
     """
 
     prompt_template: Text = "templates/prompt.j2"
@@ -39,11 +39,11 @@ class TrainerSettings:
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """What the dataset card says beside what the run found.
+    """What the dataset card says beside the results of the run.
 
     repo_id: the repository on the hub that the card's snippets name.
     version, date_published: of this dataset, for Croissant.
-    max_packed_bytes: databases, or those of test suites, that together are larger stay out.
+    max_packed_bytes: databases, or those of test suites, are left out if they are larger together.
     """
 
     repo_id: Annotated[

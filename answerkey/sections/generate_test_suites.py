@@ -1,4 +1,4 @@
-"""The section generate_test_suites: how large test suites are."""
+"""The section generate_test_suites: the sizes of test suites."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from answerkey.base.kinds import From1, Whole
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """What a test suite is made of.
+    """The sizes of test suites.
 
-    seed: of all chance.
-    max_rows: a table of a variant has about so many rows.
-    pool: so many variants are tried.
-    max_databases, max_databases_per_question: so many are kept.
+    seed: of all random choices.
+    max_rows: the approximate number of rows of a table of a variant.
+    pool: how many variants are tested.
+    max_databases, max_databases_per_question: how many are kept.
     max_neighbors: of a gold query.
     """
 

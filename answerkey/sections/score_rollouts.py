@@ -1,4 +1,4 @@
-"""The sections score_rollouts and reward: how answers of models are scored."""
+"""The sections score_rollouts and reward: how outputs of models are scored."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class ScoreRollouts:
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """What the reward is told of every question.
+    """The terms of a reward that are the same for every question.
 
     max_steps: the most virtual machine steps of a prediction, however many gold SQL takes.
-    rule: answers are compared by it if the corpus names no rule.
+    rule: the rule of comparison, if the corpus names none.
     """
 
     max_steps: Annotated[int, whole(1_000_000)] = 100_000_000

@@ -1,4 +1,4 @@
-"""The section select_questions: policies, targets, and how the choice is made."""
+"""The section select_questions: policies, targets, and how questions are chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerkey.base.reasons import Policy
 from answerkey.base.records import DIFFICULTIES, EVAL, SPLITS, read_share
 
 SCOPES = DATASET, SPLIT = ("dataset", "split")
-TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # which alone may be accept_ties
+TIE_FLAGS = ("tie_at_limit", "limit_without_order")  # only these may be accept_ties
 
 
 def _check_ties(policies: dict[str, Any]) -> dict[str, Policy]:
@@ -56,7 +56,7 @@ CorpusShares = Annotated[
 
 
 class AskedShare(NamedTuple):
-    """A share that is asked for: how many of the questions that `whole` names are those of `part`.
+    """A wanted share: how many of the questions that `whole` names are those that `part` names.
 
     Both are values by field, such as {"split": "eval"}; {}: all questions.
     """
@@ -96,11 +96,11 @@ class Targets:
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """The corpora that have a share, sorted: their order in params changes nothing."""
+        """Return the corpora that have a share, sorted: their order in params has no effect."""
         return tuple(sorted(self.corpus_shares or ()))
 
     def lift(self, names: Iterable[str]) -> Targets:
-        """The targets without those that are named."""
+        """Return the targets without these."""
         lifted: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **lifted)
 
@@ -117,7 +117,7 @@ class Targets:
         return asked
 
     def check_corpora(self, corpus: str | list[str]) -> None:
-        """Make sure that each corpus of params has a share, if any has, and no other one does."""
+        """Check that either no corpus has a share, or exactly the corpora of params have one."""
         expected = sorted({corpus} if isinstance(corpus, str) else set(corpus))
         if self.corpus_shares is not None and list(self.corpora) != expected:
             raise InputError(
@@ -128,7 +128,7 @@ class Targets:
 
 
 SMALL = "small"
-# What a preset asks nothing of, whatever targets say.
+# The targets that a preset lifts, whatever `targets` says.
 LIFTED = {SMALL: ("difficulty_shares", "eval_share", "min_questions")}
 
 
@@ -138,9 +138,9 @@ class SelectQuestions:
 
     preset: small, for a corpus of few questions: its difficulty_shares, eval_share and
         min_questions are null, whatever targets say.
-    seed: decides between questions whose test suites score the same.
+    seed: decides between questions whose test suites have the same score.
     policies: those that differ from the defaults of `answerkey.flags`.
-    max_per_canonical_sql: so many questions of a database have the same canonical SQL.
+    max_per_canonical_sql: how many questions of a database may have the same canonical SQL.
     """
 
     seed: Whole = 20
@@ -151,5 +151,5 @@ class SelectQuestions:
 
     def __post_init__(self) -> None:
         if self.preset is not None:
-            # So that nobody reads a target that the preset lifts.
+            # So that no code reads a target that the preset lifts.
             object.__setattr__(self, "targets", self.targets.lift(LIFTED[self.preset]))

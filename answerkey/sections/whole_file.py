@@ -1,6 +1,6 @@
-"""The whole of params.yaml: a mistake in any section is told before a stage starts.
+"""The whole of params.yaml: a mistake in any section is reported before a stage starts.
 
-No stage has this among its deps: it stops a run, or changes nothing.
+No stage has this file among its deps: it stops a run, or changes nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class ExecutionSettings:
     """How shards are made, which changes no result.
 
     engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
-    workers: processes, or tasks at a time on a cluster; 0: as many as there are cores.
-    databases_url: workers fetch NAME/NAME.sqlite from there; None: they share data/databases.
-    max_warnings: so many gold queries that fail are told one by one; null: all; 0: none.
+    workers: processes, or concurrent tasks on a cluster; 0: one per core.
+    databases_url: workers download NAME/NAME.sqlite from there; None: they share data/databases.
+    max_warnings: how many failed gold queries are logged one by one; null: all; 0: none.
     """
 
     engine: Literal["local", "ray"] = "local"
@@ -74,7 +74,7 @@ class Params:
             raise ValueError("\n".join(mistakes))
 
     def _list_mistakes(self) -> Iterator[str]:
-        """What sections ask of each other, and do not have."""
+        """Yield the requirements between sections that are not met."""
         targets = self.select_questions.targets
         try:
             targets.check_corpora(self.corpus)
@@ -107,11 +107,11 @@ def read_params(path: Path = PARAMS_PATH) -> Params:
     >>> params.audit_gold_answers.max_rows, params.select_questions.targets.eval_share
     (1000, 0.3)
 
-    A stage names what it reads as such attributes, and dvc.yaml lists the same keys: a test
-    compares the two, since a result whose params are not declared stays silently stale.
+    A stage names what it reads as such attributes, and dvc.yaml lists the same keys. A test
+    compares the two, since DVC would not rerun a stage for a param that is not declared.
 
     Raises:
-        FileNotFoundError: if there is none.
+        FileNotFoundError: there is no such file.
         InputError: as `load_yaml` and `check_value`.
     """
     if not path.is_file():
