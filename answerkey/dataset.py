@@ -162,7 +162,7 @@ class Question(NamedTuple):
     answer_risk, sql_risk: the probability that its gold answer, or its gold SQL, is not what it
         asks for (answerkey.risk.risks).
     repairs: repairs and readings with their answers, the likeliest first
-        (answerkey.alternatives.repairs).
+        (answerkey.doubts.repairs).
     tables_involved ... template: None if its SQL was not parsed.
     max_steps, rule: the step budget of a prediction, and the rule of comparison.
     test_suite: the databases of its test suite.

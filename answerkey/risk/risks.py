@@ -58,36 +58,10 @@ if TYPE_CHECKING:
 
 AGREEMENT = "models_agree_otherwise"
 READING = "reading"  # the code of a sign that is no flag: a reading that gives another answer
-# Flags that are no signs of wrong gold: verdicts, relations to other questions, results of models,
-# and properties of the suite (how much an answer proves, or that a text has two readings, is no
-# fault of the query). At the end are doubts that were seen too rarely on databases that were not
-# used to make their rule.
-NO_SIGNS = frozenset(
-    {
-        "answer_risk",
-        "judged_wrong",
-        "judged_right",
-        "judged_wrong_sql",
-        "judged_ambiguous",
-        "corrected",
-        "unconfirmed",
-        "duplicate_question",
-        "near_duplicate_question",
-        "paraphrase_of",
-        "question_in_both_splits",
-        "template_in_both_splits",
-        "schema_in_both_splits",
-        "overlap",
-        "seen_in_train",
-        "always_solved",
-        "never_solved",
-        "latent_ambiguity",
-        "weak_answer",
-        "dialect_differs",
-        "date_text_order",
-        "latent_text_order",
-        "text_arithmetic",
-    }
+# The signs of wrong gold: doubts, two flags that are none, and what models say.
+SIGNS = frozenset(
+    {doubt.name for doubt in DOUBTS if doubt.is_sign}
+    | {"conflicting_gold", "not_reproducible", AGREEMENT}
 )
 # How many judged questions the broader case counts as, for a kind, a repair or a flag. With 2, a
 # sign that was right in three of three cases has a risk below 0.65, and in four of four a higher
