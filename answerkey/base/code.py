@@ -119,8 +119,8 @@ def _is_idle(statement: ast.AST) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _write(statement: ast.stmt) -> Any:
-    """Return a statement as lists and texts that are the same under each version of Python.
+def _write(statement: ast.stmt) -> str:
+    """Return a statement as a text that is the same under each version of Python.
 
     `ast.unparse` and `ast.dump` are no help: versions of Python write f-strings and empty fields
     differently.

@@ -172,7 +172,7 @@ def _check(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
 
 
 @cache
-def _list_kinds(section: type) -> dict[str, Any]:
+def _list_kinds(section: type) -> dict[str, _Rule]:
     """Return the kinds of the fields that a file may set; `where: str` is not such a field."""
     kinds = get_type_hints(section, include_extras=True)
     return {name: _read_rule(kind) for name, kind in kinds.items() if kind is not str}
