@@ -585,7 +585,9 @@ class RewardPool:
         return [reward or WRONG for reward in rewards]
 
     compute_score_async = _in_thread(compute_score)
+    """`compute_score` in a thread, for a loop that has other things to do."""
     score_completions_async = _in_thread(score_completions)
+    """`score_completions` in a thread, for a loop that has other things to do."""
 
     def find_folder(self) -> str:
         """Return the folder of the databases, as an absolute path."""
@@ -687,7 +689,9 @@ def score_completions(
 
 
 compute_score_async = _in_thread(compute_score)
+"""`compute_score` in a thread, for a loop that has other things to do."""
 score_completions_async = _in_thread(score_completions)
+"""`score_completions` in a thread, for a loop that has other things to do."""
 
 
 def _read_limits(limits: Limits | Mapping[str, int] | None) -> Limits | None:
