@@ -24,6 +24,11 @@ def add_options(parser: argparse.ArgumentParser, _: ReadPath) -> None:
     parser.add_argument(
         "--corpus", help="with an entry of the package's params.yaml, such as spider or bird"
     )
+    parser.add_argument(
+        "--environments",
+        action="store_true",
+        help="with the folders of trainers' frameworks; in a project that is there, these alone",
+    )
     add_sources(parser, _read_absolute)
 
 
@@ -32,8 +37,12 @@ def _read_absolute(text: str) -> Path:
     return Path(text).absolute()
 
 
-def run(folder: Path, **options: Any) -> int:
+def run(folder: Path, *, environments: bool, **options: Any) -> int:
+    from answerkey.base.paths import CODE
+    from answerkey.project.environments import bring_environments
     from answerkey.project.init import init_project
 
-    print(init_project(folder, **options))
+    is_there = environments and (folder / CODE).is_file() and not any(options.values())
+    made = [] if is_there else [init_project(folder, **options)]
+    print("\n".join([*([bring_environments(folder)] if environments else []), *made]))
     return 0
