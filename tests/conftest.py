@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(folder, "dvc", "repro")
     commit(folder, "Whatever a change of code moved")
     return folder
+
+
+@pytest.fixture(scope="session")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with what an index gets of a checkout: a source distribution, and its wheel."""
+    folder = make_checkout(tmp_path_factory.mktemp("distributions") / "checkout")
+    run(folder, "python", "-m", "build", "--no-isolation", "--outdir", "../dist")
+    shutil.rmtree(folder)
+    return folder.parent / "dist"
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.project.files import FOLDERS
-from tests.shared.checkout import hash_tree, make_checkout, output, stages_to_run
+from tests.shared.checkout import hash_tree, output, stages_to_run
 from tests.shared.shop_world import write_shop
 
 for package, least in (("setuptools", "77"), ("build", None)):
@@ -37,14 +36,20 @@ def run(folder: Path, *command: str, check: bool = True) -> subprocess.Completed
 
 
 class Installed:
-    """An environment with the wheel, and the packages of this one."""
+    """An environment with the wheel, outside of any clone: that which ANSWERKEY_WHEEL_ENVIRONMENT
+    names, with what the wheel's extras bring and no more; else one with the packages of this."""
 
     def __init__(self, folder: Path, wheel: Path) -> None:
-        run(folder, sys.executable, "-m", "venv", "--without-pip", str(folder / "environment"))
-        self.python = str(folder / "environment/bin/python")
+        made = os.environ.get("ANSWERKEY_WHEEL_ENVIRONMENT")
+        environment = Path(made) if made else folder / "environment"
+        if not made:
+            run(folder, sys.executable, "-m", "venv", "--without-pip", str(environment))
+        self.python = str(environment / "bin/python")
         self.package = self._find_packages() / "answerkey"
-        packages = [path for path in sys.path if path.endswith("site-packages")]
-        (self.package.parent / "others.pth").write_text("\n".join(packages), encoding="utf-8")
+        if not made:
+            packages = [path for path in sys.path if path.endswith("site-packages")]
+            others = self.package.parent / "others.pth"
+            others.write_text("\n".join(packages), encoding="utf-8")
         install = ("install", "--quiet", "--no-index", "--no-deps", "--ignore-installed")
         run(folder, sys.executable, "-m", "pip", "--python", self.python, *install, str(wheel))
 
@@ -65,14 +70,9 @@ class Installed:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("installed")
-    checkout = make_checkout(folder / "checkout")
-    run(checkout, sys.executable, "-m", "build", "--no-isolation", "--wheel")
-    (wheel,) = (checkout / "dist").glob("*.whl")
-    installed = Installed(folder, wheel)
-    shutil.rmtree(checkout)
-    return installed
+def installed(distributions: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    (wheel,) = distributions.glob("*.whl")
+    return Installed(tmp_path_factory.mktemp("installed"), wheel)
 
 
 @pytest.fixture(scope="module")

@@ -54,29 +54,22 @@ def run(*command: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with a wheel and a source distribution."""
-    folder = make_checkout(tmp_path_factory.mktemp("wheel") / "checkout")
-    run(sys.executable, "-m", "build", "--no-isolation", folder=folder)
-    return folder / "dist"
-
-
-@pytest.fixture(scope="module")
-def wheel(built: Path) -> Path:
-    (path,) = built.glob("*.whl")
+def wheel(distributions: Path) -> Path:
+    (path,) = distributions.glob("*.whl")
     return path
 
 
-def test_the_index_takes_what_both_say_of_themselves(built: Path) -> None:
-    files = sorted(map(str, built.iterdir()))
-    said = run(
-        sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files, folder=built
-    )
+def test_the_index_takes_what_both_say_of_themselves(distributions: Path) -> None:
+    files = sorted(map(str, distributions.iterdir()))
+    check = ("-m", "twine", "--no-color", "check", "--strict")
+    said = run(sys.executable, *check, *files, folder=distributions)
     assert said.count("PASSED") == len(files) == 2
 
 
-def test_the_source_distribution_has_the_package_and_what_it_ships(built: Path) -> None:
-    (path,) = built.glob("*.tar.gz")
+def test_the_source_distribution_has_the_package_and_what_it_ships(
+    distributions: Path,
+) -> None:
+    (path,) = distributions.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {Path(name).parts[1] for name in archive.getnames() if "/" in name}
     texts = {"LICENSE", "MANIFEST.in", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg"}
