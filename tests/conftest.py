@@ -12,15 +12,17 @@ import secrets
 import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from tests.shared.checkout import commit, make_checkout, run
 from tests.shared.databases import make_database
-from tests.shared.export_world import ExportWorld
 from tests.shared.paths import ROOT
-from tests.shared.project_world import build_world
+
+if TYPE_CHECKING:
+    from tests.shared.export_world import ExportWorld
 
 # A shared machine may be slow at any moment. What has passed passes again: new examples are looked
 # for where somebody means to, with `pytest --hypothesis-profile=search`.
@@ -114,12 +116,16 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a world whose product is built: to copy, not to change."""
+    from tests.shared.project_world import build_world  # needs the pipeline
+
     return build_world(tmp_path_factory.mktemp("built"), "export_dataset")
 
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> ExportWorld:
     """A small project whose exports are built: to read and to copy, not to change."""
+    from tests.shared.export_world import ExportWorld  # needs the pipeline
+
     return ExportWorld(tmp_path_factory.mktemp("exported"))
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Self
 
 from answerkey.base.cores import count_cores
 from answerkey.base.reasons import Reason
+from answerkey.scoring.systems import IS_UNIX, read_two_bytes, share_file, write_first_byte
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 from answerkey.sqlite.guard import Limits
 
@@ -38,7 +39,7 @@ _MAX_WORKERS = 8  # by default: several trainers may share a machine
 _JOBS_AT_ONCE = 64
 _TRIES = 2  # of a job whose process ended for another reason than its CPU seconds
 _FAILED_STARTS = 3
-_NONE_BEGUN = b"\xff"
+_NONE_BEGUN = 255
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START = (
@@ -49,9 +50,12 @@ _START = (
 # No other thread forks while a process starts: the fork would keep the worker's end of the pipe
 # open, and might keep a lock of tempfile locked for ever.
 _STARTING = threading.Lock()
-os.register_at_fork(
-    before=_STARTING.acquire, after_in_parent=_STARTING.release, after_in_child=_STARTING.release
-)
+if IS_UNIX:
+    os.register_at_fork(
+        before=_STARTING.acquire,
+        after_in_parent=_STARTING.release,
+        after_in_child=_STARTING.release,
+    )
 
 
 class Pool:
@@ -272,22 +276,22 @@ class WorkerProcess:
         command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
         with _STARTING, _hold_standard_files():
             self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
-            arguments = pickle.dumps(limits).hex(), self._begun.fileno(), os.getpid()
-            self._process = subprocess.Popen(
-                [*command, *map(str, arguments)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                pass_fds=[self._begun.fileno()],
-                start_new_session=True,  # Ctrl-C is for the calling process
-            )
+            with share_file(self._begun.fileno()) as (begun, options):
+                arguments = pickle.dumps(limits).hex(), begun, os.getpid()
+                self._process = subprocess.Popen(
+                    [*command, *map(str, arguments)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    **options,
+                )
         self.pid = self._process.pid
         assert self._process.stdin is not None  # a pipe, as asked for
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
     def do(self, jobs: Sequence[Job]) -> list[Any] | None:
-        """Return the result or the exception of each job; None if the process is dead."""
-        os.pwrite(self._begun.fileno(), _NONE_BEGUN, 0)
+        """Return what each gives, or the exception that it raises; None if the process is dead."""
+        write_first_byte(self._begun.fileno(), _NONE_BEGUN)
         try:
             write_message(self._stdin.fileno(), jobs)
             answers: list[Any] = pickle.load(self._stdout)
@@ -302,10 +306,10 @@ class WorkerProcess:
         self.kill()
         # Popen says 0 if the status is lost. A process that was killed, or failed, is never 0.
         status = self._process.wait() or "unknown"
-        begun, *overdue = os.pread(self._begun.fileno(), 2, 0) or _NONE_BEGUN
+        begun, *overdue = read_two_bytes(self._begun.fileno()) or [_NONE_BEGUN]
         for file in (self._stdin, self._stdout, self._begun):
             file.close()
-        return ProcessEnd(status, None if begun == _NONE_BEGUN[0] else begun, bool(overdue))
+        return ProcessEnd(status, None if begun == _NONE_BEGUN else begun, bool(overdue))
 
 
 @contextlib.contextmanager

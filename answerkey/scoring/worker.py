@@ -1,19 +1,17 @@
 """A worker process: it reads jobs from a pipe, executes them, and writes the results back.
 
-It executes untrusted SQL, so it may be killed at any moment. The kernel ends it when a job has used
-its seconds of CPU time, whatever SQLite is doing then: a single step may ignore every interrupt and
-last for hours. A worker never outlives the process that started it.
+It executes SQL that nobody has read, so it may be ended at any moment: by the kernel, or on Windows
+by a thread, once a job has used its seconds of CPU time, whatever SQLite is doing then (a single
+step may heed no interrupt and last for hours). It never outlives the process that started it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import hashlib
 import json
 import os
 import pickle
-import signal
 import stat
 import threading
 import time
@@ -36,6 +34,7 @@ from answerkey.scoring.comparison import (
 )
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
+from answerkey.scoring.systems import IS_UNIX, TIMER, open_shared, write_first_byte
 from answerkey.sqlite.answers import OtherAnswer, check_answer, drop_residue
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
@@ -159,20 +158,24 @@ def write_message(file: int, message: Any) -> None:
 
 
 class Version(NamedTuple):
-    """The state of a file. If it is changed or replaced, at least its ctime is another."""
+    """The state of a file: if it is changed or replaced, one of these is another, at least the
+    ctime; on Windows that is when the file was made, and the mtime is another."""
 
     size_bytes: int
     device: int
     inode: int
     ctime_ns: int
+    mtime_ns: int
 
 
 def _read_version(status: os.stat_result) -> Version:
-    return Version(status.st_size, status.st_dev, status.st_ino, status.st_ctime_ns)
+    ids = status.st_size, status.st_dev, status.st_ino
+    return Version(*ids, status.st_ctime_ns, status.st_mtime_ns)
 
 
 class OpenDatabase(NamedTuple):
-    """A database, the number of its file that SQLite has open, and the version of that file."""
+    """A database, its open file, and the version of that file. On Unix the file is that which
+    SQLite has open; Windows lets nobody replace a file that is open, so that any will do."""
 
     database: GuardedDatabase
     file: int
@@ -239,9 +242,9 @@ class OpenDatabases:
             try:
                 version = _read_version(os.fstat(file))
                 self._check_hash(path, file, version, sha256)
-                # SQLite opens by name alone. Its file gets the lowest free number, which is this.
                 sqlite_file = os.dup(file)
-                os.close(sqlite_file)
+                if IS_UNIX:  # SQLite opens by name alone. Its file has the lowest free number.
+                    os.close(sqlite_file)
                 database = GuardedDatabase(
                     Path(path),
                     self._limits,
@@ -251,7 +254,7 @@ class OpenDatabases:
                 )
                 if _is_version(sqlite_file, version):
                     return OpenDatabase(database, sqlite_file, version)
-                database.close()
+                _close(database, sqlite_file)
             finally:
                 os.close(file)
         raise InputError(f"{path}: {_CHANGING}")
@@ -273,15 +276,21 @@ class OpenDatabases:
 
     def close(self, path: str, now: str | None = None) -> None:
         if (path, now) in self._open:
-            database, _, version = self._open.pop((path, now))
+            database, file, version = self._open.pop((path, now))
             self._cached_bytes -= _count_cached(version.size_bytes)
-            database.close()
+            _close(database, file)
 
     def close_others(self, database: GuardedDatabase) -> bool:
         others = [key for key, opened in self._open.items() if opened.database is not database]
         for path, now in others:
             self.close(path, now)
         return bool(others)
+
+
+def _close(database: GuardedDatabase, file: int) -> None:
+    database.close()
+    if not IS_UNIX:
+        os.close(file)
 
 
 def _is_version(file: int, version: Version) -> bool:
@@ -296,14 +305,14 @@ def _count_cached(size_bytes: int) -> int:
 
 
 def _hash_file(number: int) -> str:
-    """Return the sha256 of an open file. The CPU seconds of the prediction do not run meanwhile."""
-    left, _ = signal.setitimer(signal.ITIMER_PROF, 0)
+    """sha256 of an open file; the seconds of the prediction that is tried stand still."""
+    left = TIMER.stop()
     try:
         with open(number, "rb", closefd=False) as file:
             file.seek(0)
             return hashlib.file_digest(file, "sha256").hexdigest()
     finally:
-        signal.setitimer(signal.ITIMER_PROF, left)
+        TIMER.start(left)
 
 
 class SuiteDatabase(TypedDict):
@@ -400,13 +409,13 @@ def serve(limits: Limits, begun: int) -> None:
         while True:
             answers: list[Any] = []
             for number, job in enumerate(pickle.load(messages)):
-                os.pwrite(begun, bytes((number,)), 0)
-                signal.setitimer(signal.ITIMER_PROF, limits.max_seconds)
+                write_first_byte(begun, number)
+                TIMER.start(limits.max_seconds)
                 try:
                     answers.append(do_job(job, databases))
                 except Exception as error:  # the calling thread raises it
                     answers.append(error)
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            TIMER.stop()
             write_message(1, answers)
 
 
@@ -528,16 +537,13 @@ def _explain_wrong(rows: list[Row], trial: DatabaseTrial, job: Job) -> Any:
 
 
 def main(limits: str, begun: str, parent: str) -> None:
-    """Serve jobs within limits (a pickle in hex digits) while the process `parent` is alive."""
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    # When its seconds are over, the process writes a second byte behind that one. Its exit status
-    # may be lost: SIGCHLD may be ignored, or other code may wait for all children.
-    os.lseek(int(begun), 1, os.SEEK_SET)
-    faulthandler.register(signal.SIGPROF, file=int(begun), all_threads=False, chain=True)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
-    threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
+    """Serve within limits (a pickle in hex digits) as long as the process `parent` is there."""
+    file = open_shared(int(begun))
+    TIMER.watch(file)
+    if IS_UNIX:  # elsewhere nobody holds a pipe open whose process is gone
+        threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):
-        serve(pickle.loads(bytes.fromhex(limits)), int(begun))
+        serve(pickle.loads(bytes.fromhex(limits)), file)
 
 
 def _end_with(parent: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sqlite3
@@ -60,8 +61,9 @@ def find_inside(folder: str | os.PathLike[str], path: str) -> Path:
     target = os.path.normpath(os.path.join(folder, path))
     if "\0" not in path:
         parent, top = os.path.realpath(os.path.dirname(target)), os.path.realpath(folder)
-        if os.path.commonpath((parent, top)) == top:
-            return Path(target)
+        with contextlib.suppress(ValueError):  # on another drive
+            if os.path.commonpath((parent, top)) == top:
+                return Path(target)
     raise InputError(f"Not a path in {os.fspath(folder)}: {path!r}: expected one that stays there")
 
 

@@ -15,7 +15,6 @@ import pytest
 
 from tests.shared.checkout import make_checkout
 from tests.shared.export_world import ExportWorld
-from tests.shared.fleet_world import make_fleet
 from tests.shared.paths import ROOT
 
 for package, least in (("setuptools", "77"), ("build", None), ("twine", None)):
@@ -31,16 +30,6 @@ def list_shipped() -> list[Path]:
     ]
     listed = run("git", "ls-files", "-co", "--exclude-standard", "--", *paths, folder=ROOT)
     return [ROOT / name for name in listed.splitlines()]
-
-
-SCORE = """
-import sys
-import answerkey.reward as reward
-
-right, wrong = "SELECT count(*) FROM ship", "SELECT 3"
-options = {"database_name": "fleet", "order_matters": False, "databases": sys.argv[1]}
-print(*(reward.score_sql(sql, 2, **options) for sql in (right, wrong)), reward.__file__)
-"""
 
 
 def run(*command: str, folder: Path) -> str:
@@ -124,10 +113,8 @@ def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_scores_in_an_empty_environment(empty: Path, tmp_path: Path) -> None:
-    make_fleet(tmp_path / "databases/fleet/fleet.sqlite")
-    python = str(empty / "python")
-    right, wrong, file = run(python, "-c", SCORE, "databases", folder=tmp_path).split()
-    assert (right, wrong) == ("1.0", "0.0")
+    script = str(ROOT / "tests/shared/score_alone.py")
+    file = run(str(empty / "python"), script, folder=tmp_path).strip()
     assert Path(file).is_relative_to(empty.parent)
 
 
