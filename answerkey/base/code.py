@@ -51,7 +51,9 @@ def hash_module(path: Path) -> str:
 
 
 def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
-    """Return the statements of each module that a function runs."""
+    """The statements of each module of its own package that a function runs: where that package is
+    installed, others lie beside it."""
+    package = f"{module.partition('.')[0]}."
     read = cache(partial(_read, root=root))
     named = {module: {name}}
     whole: set[str] = set()
@@ -61,7 +63,7 @@ def list_code(module: str, name: str, *, root: Path = ROOT) -> Code:
         code: Code = {of: _select(names, read(of)) for of, names in named.items()}
         code |= {of: read(of) for of in whole}
         for imported, names in _list_imports(code, root):
-            if imported.startswith(_DECIDE_NOTHING):
+            if not f"{imported}.".startswith(package) or imported.startswith(_DECIDE_NOTHING):
                 continue
             if imported.startswith(_OF_MANY_TOPICS):
                 named.setdefault(imported, set()).update(names)

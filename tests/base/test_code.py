@@ -164,3 +164,12 @@ def test_hash_is_the_same_under_each_version_of_python(tmp_path: Path) -> None:
     """The files of keys are shared by machines: 3.11, 3.12 and 3.13 gave this hash."""
     known = "70bf1946e904fda1a6c32ac5dc7804b8530dbbffe4f029876fe5ec1593a84148"
     assert hash_ship(tmp_path, NEWER) == known
+
+
+def test_package_that_is_installed_beside_it_does_not_count(tmp_path: Path) -> None:
+    """In a clone there is none, and keys are the same. They have its version where it decides."""
+    code = "from docks import Dock\n\n\nclass Ship:\n    dock = Dock\n"
+    alone = hash_ship(tmp_path / "clone", code)
+    (tmp_path / "installed/docks").mkdir(parents=True)
+    (tmp_path / "installed/docks/__init__.py").write_text("Dock = 1\n", encoding="utf-8")
+    assert hash_ship(tmp_path / "installed", code) == alone
