@@ -290,7 +290,7 @@ class WorkerProcess:
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
 
     def do(self, jobs: Sequence[Job]) -> list[Any] | None:
-        """Return what each gives, or the exception that it raises; None if the process is dead."""
+        """Return the result or the exception of each job; None if the process is dead."""
         write_first_byte(self._begun.fileno(), _NONE_BEGUN)
         try:
             write_message(self._stdin.fileno(), jobs)
