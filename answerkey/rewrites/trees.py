@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -81,6 +81,21 @@ def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[Chan
     return [Change(name, text) for text, name in names_by_text.items() if text != own]
 
 
+def write_change(scopes: Scopes, change: AbstractContextManager[None]) -> str:
+    """The text of a query under one change, as a doubt writes its repair.
+
+    `write_change(scopes, changed(select, limit=None))` for `SELECT a FROM t LIMIT 2` ->
+    `SELECT a FROM t`
+    """
+    _resolve_all(scopes)
+    root = exp.Paren(this=scopes.tree)  # so that the tree itself can be replaced
+    try:
+        with change:
+            return to_sql(root.this)
+    finally:
+        scopes.tree.pop()
+
+
 def _resolve_all(scopes: Scopes) -> None:
     """Work out what names mean before anything changes; Scopes remembers it."""
     for column in scopes.nodes.find_all(exp.Column):
@@ -118,11 +133,12 @@ def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> lis
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 
 
-def reverse(term: exp.Ordered) -> exp.Ordered:
-    """A term of ORDER BY in the other direction: NULL comes first in SQLite, and last where the
-    order is descending."""
+def reverse(term: exp.Ordered, *, nulls_last: bool = False) -> exp.Ordered:
+    """A term of ORDER BY in the other direction. SQLite puts NULL first, and last where the order
+    is descending; with `nulls_last` it is last in both."""
     is_descending = not term.args.get("desc")
-    return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=not is_descending)
+    is_null_first = not (is_descending or nulls_last)
+    return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=is_null_first)
 
 
 # Rows of a SELECT: who uses them, and whether equal ones count, or can be.
