@@ -11,7 +11,7 @@ from answerkey.doubts import (
     order,
     projection,
     types,
-    zero_counts,
+    zero_count_dropped,
 )
 from answerkey.doubts.doubt import Doubt
 
@@ -22,7 +22,7 @@ DOUBTS: tuple[Doubt, ...] = (
     *literals.DOUBTS,
     *order.DOUBTS,
     *types.DOUBTS,
-    *zero_counts.DOUBTS,
+    zero_count_dropped.DOUBT,
     *arithmetic.DOUBTS,
     *projection.DOUBTS,
 )

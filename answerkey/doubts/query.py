@@ -14,7 +14,7 @@ from answerkey.sql.conditions import Comparison, list_comparisons, list_equaliti
 from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.keys import list_key, list_sure_keys
 from answerkey.sql.query_tree import find_with, unwrap, write_with
-from answerkey.sql.scopes import Place, Resolution, Source
+from answerkey.sql.scopes import DirectColumn, Place, Resolution, Scope, Source
 from answerkey.sqlite.column_texts import write_has_texts, write_texts
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
@@ -123,6 +123,14 @@ class Query:
     def key_of(self, source: Source) -> Place:
         """The place of that column; one that nothing has if there is none."""
         return source, fold_name(self.find_key(source.table) or "")
+
+    def find_column(self, place: Place, scope: Scope) -> DirectColumn | None:
+        """The column at a place of FROM; None if there is none."""
+        source, name = place
+        column = source.table.find_column(name) if source.table is not None else None
+        if source.table is None or column is None:
+            return None
+        return DirectColumn(source, source.table, column, scope)
 
 
 def read_query(inspection: Inspection) -> Query:

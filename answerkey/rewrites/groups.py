@@ -1,14 +1,104 @@
-"""Readings of groups: by a name, or by the key of what has it; with counts of zero, or without."""
+"""Changes of GROUP BY: by a key or by a name; counts with those of zero, or without.
+
+The functions that are called `read_...` make the changes wherever the question may mean them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
-from answerkey.sql.conditions import list_equalities
+from answerkey.sql.conditions import join_parts, list_equalities, list_terms
 from answerkey.sql.keys import is_key, list_key
 from answerkey.sql.scopes import DirectColumn, Scopes, Source, write_column
 from answerkey.sqlite.schema import fold_name
+
+
+@contextmanager
+def group_by_key(
+    group: exp.Group, name: exp.Expr | None, key: Iterable[exp.Expr]
+) -> Iterator[None]:
+    """Group by the columns of a key in place of a name, or beside the rest if that is None.
+
+    `GROUP BY a.name` -> `GROUP BY a.id`
+    """
+    kept = group.expressions
+    name_index = next((index for index, node in enumerate(kept) if node is name), len(kept))
+    copies = [node.copy() for node in kept]
+    copies[name_index : name_index + 1] = key
+    with changed(group, expressions=copies):
+        yield
+
+
+@contextmanager
+def keep_zero_counts(
+    select: exp.Select, things: exp.Expr, key: exp.Column, counted: DirectColumn, scopes: Scopes
+) -> Iterator[None]:
+    """Count from the things on, so that one without a row has a count of zero.
+
+    `SELECT a.name, count(*) FROM b JOIN a ON b.a_id = a.id WHERE b.n > 1 GROUP BY b.a_id` ->
+    `SELECT a.name, count(b.a_id) FROM a LEFT JOIN b ON b.a_id = a.id AND b.n > 1 GROUP BY a.id`
+
+    A condition on what is counted moves to the join: in WHERE it would drop the things again.
+
+    select: FROM holds the things and what is counted, or only what is counted.
+    things: the table in FROM, such as `singer AS a`. key: its column, as a query names it.
+    counted: the column that refers to the key.
+    """
+    child = counted.source
+    is_added = [*counted.scope.sources.values()] == [child]
+    clauses = [select.args.get(name) for name in ("group", "having", "order")]
+    nodes = [node for node in (*select.expressions, *clauses) if node is not None]
+    columns = [column for node in nodes for column in node.find_all(exp.Column)]
+    where = select.args.get("where")
+    moved = [_names_source(term, child, scopes) for term in list_terms(where)]
+    ons = [join.args.get("on") for join in select.args.get("joins") or ()]
+    with ExitStack() as stack:
+        for column in columns:
+            direct = scopes.find_direct(column)
+            is_value = not isinstance(column.find_ancestor(exp.AggFunc, exp.Select), exp.AggFunc)
+            if direct is not None and direct.is_same(counted) and is_value:
+                stack.enter_context(replaced(column, key.copy()))
+        if is_added:  # a name may be one of the things, too
+            for column in select.find_all(exp.Column):
+                direct = scopes.find_direct(column)
+                if direct is not None and direct.source is child and not column.table:
+                    own = _write_name(direct.column.name, child)
+                    stack.enter_context(replaced(column, own))
+            ons = [exp.EQ(this=_write_name(counted.column.name, child), expression=key)]
+        for count in select.find_all(exp.Count):
+            if count.parent_select is select and not _names_source(count, child, scopes):
+                value = _write_name(counted.column.name, child)
+                stack.enter_context(changed(count, this=value))
+        terms = list_terms(where)
+        ons += [term for term, is_moved in zip(terms, moved, strict=True) if is_moved]
+        kept = [term for term, is_moved in zip(terms, moved, strict=True) if not is_moved]
+        if any(moved):
+            where = exp.Where(this=_join_copies(kept)) if kept else None
+        on = _join_copies([on for on in ons if on is not None])
+        join = exp.Join(this=child.node.copy(), side="LEFT", on=on)
+        start = exp.From(this=things.copy())
+        stack.enter_context(changed(select, from_=start, joins=[join], where=where))
+        yield
+
+
+def _write_name(name: str, source: Source) -> exp.Column:
+    return exp.column(name, table=source.name, quoted=True)
+
+
+def _names_source(node: exp.Expr, source: Source, scopes: Scopes) -> bool:
+    resolved = map(scopes.resolve, node.find_all(exp.Column))
+    return any(column is not None and column.source is source for column in resolved)
+
+
+def _join_copies(parts: list[exp.Expr]) -> exp.Expr:
+    copies = [part.copy() for part in parts]
+    if len(copies) > 1:
+        copies = [exp.Paren(this=copy) if isinstance(copy, exp.Or) else copy for copy in copies]
+    return join_parts(exp.And, copies)
 
 
 def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
@@ -33,12 +123,12 @@ def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
                 yield "without_zero_counts"
         elif not (joins[0].side or joins[0].method):
             for parent, child in (sources, sources[::-1]):
-                yield from _add_zeros(select, parent, child, scopes)
+                yield from _read_things(select, parent, child, scopes)
 
 
-def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes) -> Steps:
-    """`FROM child JOIN parent ON child.a = parent.key GROUP BY child.a` ->
-    `FROM parent LEFT JOIN child ON child.a = parent.key GROUP BY parent.key`, and count(child.a)"""
+def _read_things(select: exp.Select, parent: Source, child: Source, scopes: Scopes) -> Steps:
+    """The counts of each of the things of one table that another refers to, where the query says
+    nothing else of that one."""
     on = select.args["joins"][0].args.get("on")
     ends = _find_ends(on, scopes) if on is not None else {}
     own, other = ends.get(parent), ends.get(child)
@@ -46,23 +136,13 @@ def _add_zeros(select: exp.Select, parent: Source, child: Source, scopes: Scopes
         return
     where = select.args.get("where")
     named = [*select.expressions, *([where] if where is not None else [])]
-    resolved = [scopes.resolve(column) for node in named for column in node.find_all(exp.Column)]
-    if any(resolution is not None and resolution.source is child for resolution in resolved):
+    if any(_names_source(node, child, scopes) for node in named):
         return
-    keys = []
     for key in select.args["group"].expressions:
         grouped = scopes.find_direct(key)
         if grouped is None or (grouped.source is child and not grouped.is_same(other)):
             return
-        keys.append(own.write() if grouped.source is child else key.copy())
-    copy = select.copy()
-    copy.set("from_", exp.From(this=parent.node.copy()))
-    copy.set("joins", [exp.Join(this=child.node.copy(), side="LEFT", on=on.copy())])
-    copy.set("group", exp.Group(expressions=keys))
-    for count in list(copy.find_all(exp.Count)):
-        if isinstance(count.this, exp.Star) and count.parent_select is copy:
-            count.set("this", other.write())
-    with replaced(select, copy):
+    with keep_zero_counts(select, parent.node, own.write(), other, scopes):
         yield "with_zero_counts"
 
 
@@ -90,17 +170,15 @@ def read_groupings(scopes: Scopes, question_text: str) -> Steps:
     shows names, and a reader may take a name for the stadium.
     """
     for group in scopes.nodes.find_all(exp.Group):
-        keys = group.expressions
-        columns = [scopes.find_direct(key) for key in keys]
-        for key_index, label in enumerate(columns):
-            if label is None or not scopes.is_label(label) or not _is_joined_by_key(label, scopes):
-                continue
-            copies = [key.copy() for key in keys]
-            copies[key_index : key_index + 1] = [
-                write_column(label.source, name, label.scope) for name in list_key(label.table)
-            ]
-            with changed(group, expressions=copies):
-                yield "grouped_by_key"
+        names = group.expressions
+        columns = [scopes.find_direct(name) for name in names]
+        for name, label in zip(names, columns, strict=True):
+            if label is not None and scopes.is_label(label) and _is_joined_by_key(label, scopes):
+                key = [
+                    write_column(label.source, own, label.scope) for own in list_key(label.table)
+                ]
+                with group_by_key(group, name, key):
+                    yield "grouped_by_key"
         if len(columns) == 1 and columns[0] is not None and isinstance(group.parent, exp.Select):
             yield from _group_by_name(group, group.parent, columns[0], scopes)
 
