@@ -7,6 +7,7 @@ weakens what a question says: > and >= are never readings of each other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -16,7 +17,12 @@ from answerkey.rewrites.amounts import read_single_values
 from answerkey.rewrites.codes import read_codes, read_named_values
 from answerkey.rewrites.groups import read_groupings, read_zero_counts
 from answerkey.rewrites.kept import read_measured, read_uncut
-from answerkey.rewrites.rows import read_duplicates, read_nulls, read_set_members
+from answerkey.rewrites.rows import (
+    read_distinct_rows,
+    read_nulls,
+    read_repeated_rows,
+    read_set_members,
+)
 from answerkey.rewrites.stated import read_stated_counts, read_stated_order
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.texts import read_texts
@@ -26,6 +32,17 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 
 MAX_READINGS_PER_RULE = 8  # each is executed on the real database, and on each variant
+_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+
+
+def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
+    """Equal rows once or as often as they come, unless the question says which."""
+    is_once = _ONCE.search(question_text) is not None
+    if not is_once:
+        yield from read_repeated_rows(scopes)
+    if is_once or _EACH_ROW.search(question_text) is None:
+        yield from read_distinct_rows(scopes)
 
 
 class Reading(NamedTuple):
@@ -42,10 +59,10 @@ class Reading(NamedTuple):
 
 # A rewrite may write several readings.
 READINGS = (
-    Reading("distinct_rows", read_duplicates),
-    Reading("without_distinct", read_duplicates, repairs=False),
-    Reading("distinct_values", read_duplicates),
-    Reading("each_thing_once", read_duplicates),
+    Reading("distinct_rows", _read_duplicates),
+    Reading("without_distinct", _read_duplicates, repairs=False),
+    Reading("distinct_values", _read_duplicates),
+    Reading("each_thing_once", _read_duplicates),
     Reading("grouped_by_key", read_groupings),
     Reading("grouped_by_name", read_groupings),
     Reading("without_null", read_nulls),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from answerkey.doubts import (
     answers,
     arithmetic,
-    groups,
+    group_by_non_key,
     joins,
     literals,
     order,
     projection,
+    set_operation_on_non_key,
     types,
     zero_count_dropped,
 )
@@ -17,7 +18,8 @@ from answerkey.doubts.doubt import Doubt
 
 DOUBTS: tuple[Doubt, ...] = (
     *answers.DOUBTS,
-    *groups.DOUBTS,
+    set_operation_on_non_key.DOUBT,
+    group_by_non_key.DOUBT,
     *joins.DOUBTS,
     *literals.DOUBTS,
     *order.DOUBTS,

@@ -1,8 +1,12 @@
-"""Readings of rows: each once, or as often as they come; NULL as a value; names, or things."""
+"""Changes of rows: each once or as often as they come, NULL as a value, things or their names.
+
+The functions that are called `read_...` make the changes wherever the question may mean them.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
@@ -19,47 +23,92 @@ from answerkey.sql.query_tree import read_integer
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
-_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
-_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_CARRIED = ("order", "limit", "offset")  # clauses of a set operation that its left side gets
 
 
-def read_duplicates(scopes: Scopes, question_text: str) -> Steps:
-    """distinct_rows of the outermost SELECT, distinct_values in its counts; without_distinct,
-    and each_thing_once: DISTINCT names of joined things, but things of one name are several.
+@contextmanager
+def count_once(counts: Iterable[exp.Count], value: exp.Expr) -> Iterator[None]:
+    """Count each value once: `count(*)` -> `count(DISTINCT a.id)`."""
+    with ExitStack() as stack:
+        for count in counts:
+            once = exp.Distinct(expressions=[value.copy()])
+            stack.enter_context(changed(count, this=once))
+        yield
 
-    Reason: "the countries of the singers" may name a country once, or once a singer. Where LIMIT
-    takes some rows, it takes others as soon as equal ones are one.
+
+@contextmanager
+def compare_keys(
+    node: exp.SetOperation, own: exp.Column, other: exp.Column, *, is_once: bool
+) -> Iterator[None]:
+    """Choose by a key in place of comparing the rows of two SELECTs.
+
+    `SELECT name FROM a EXCEPT SELECT a.name FROM a JOIN b ON b.a_id = a.id` ->
+    `SELECT DISTINCT name FROM a WHERE NOT id IN (SELECT a.id FROM a JOIN b ON b.a_id = a.id)`
+
+    own, other: the key as each side names it.
+    is_once: equal rows are one, as set operations have them; else they come as often as things.
+    """
+    inner, outer = node.expression.copy(), node.this.copy()
+    inner.set("expressions", [other])
+    test: exp.Expr = exp.In(this=own, query=exp.Subquery(this=inner))
+    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
+    outer.set("where", add_condition(outer, "where", test))
+    outer.set("distinct", exp.Distinct() if is_once else None)
+    for name in _CARRIED:
+        if node.args.get(name) is not None:
+            outer.set(name, node.args[name].copy())
+    with replaced(node, outer):
+        yield
+
+
+def read_repeated_rows(scopes: Scopes) -> Steps:
+    """without_distinct, of the outermost SELECT or in its counts; and each_thing_once: DISTINCT
+    names of joined things, but things of one name are several.
+
+    Reason: "the countries of the singers" may name a country once a singer. Where LIMIT takes some
+    rows, it takes others as soon as equal ones are one.
     """
     select = scopes.tree
     if not isinstance(select, exp.Select):
         return
     limit = select.args.get("limit")
     is_some = limit is not None and read_integer(limit.expression) != 1
-    counts = [column for column in list_shown(select) if isinstance(column, exp.Count)]
-    if _ONCE.search(question_text) is None:
-        is_once = select.args.get("distinct") is not None and not has_unique_rows(select, scopes)
-        if is_once and not is_some:
-            with changed(select, distinct=None):
+    is_once = select.args.get("distinct") is not None and not has_unique_rows(select, scopes)
+    if is_once and not is_some:
+        with changed(select, distinct=None):
+            yield "without_distinct"
+    if select.args.get("joins") and select.args.get("group") is None:
+        yield from _show_each_once(select, scopes)
+    for count in _list_counts(select):
+        if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
+            with changed(count, this=count.this.expressions[0].copy()):
                 yield "without_distinct"
-        if select.args.get("joins") and select.args.get("group") is None:
-            yield from _show_each_once(select, scopes)
-        for count in counts:
-            if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
-                with changed(count, this=count.this.expressions[0].copy()):
-                    yield "without_distinct"
-                yield from _count_things(count, count.this.expressions[0], scopes)
-    if _EACH_ROW.search(question_text) is None or _ONCE.search(question_text) is not None:
-        is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
-        if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
-            with changed(select, distinct=exp.Distinct()):
-                yield "distinct_rows"
-        for count in counts:
-            counted = scopes.find_direct(count.this)
-            # the values of a key differ, unless a join repeats them
-            is_alone = counted is not None and is_key(counted.table, counted.column)
-            if counted is not None and (select.args.get("joins") or not is_alone):
-                with changed(count, this=exp.Distinct(expressions=[count.this.copy()])):
-                    yield "distinct_values"
+            yield from _count_things(count, count.this.expressions[0], scopes)
+
+
+def read_distinct_rows(scopes: Scopes) -> Steps:
+    """distinct_rows of the outermost SELECT, distinct_values in its counts.
+
+    Reason: "the countries of the singers" may name a country once.
+    """
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
+    if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
+        with changed(select, distinct=exp.Distinct()):
+            yield "distinct_rows"
+    for count in _list_counts(select):
+        counted = scopes.find_direct(count.this)
+        # the values of a key differ, unless a join repeats them
+        is_alone = counted is not None and is_key(counted.table, counted.column)
+        if counted is not None and (select.args.get("joins") or not is_alone):
+            with count_once([count], count.this):
+                yield "distinct_values"
+
+
+def _list_counts(select: exp.Select) -> list[exp.Count]:
+    return [column for column in list_shown(select) if isinstance(column, exp.Count)]
 
 
 def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
@@ -77,7 +126,7 @@ def _count_things(count: exp.Count, name: exp.Expr, scopes: Scopes) -> Steps:
     named = scopes.find_direct(name)
     key = find_one_key(named.table) if named is not None and scopes.is_label(named) else None
     if named is not None and key is not None:
-        with changed(count, this=exp.Distinct(expressions=[named.beside(key).write()])):
+        with count_once([count], named.beside(key).write()):
             yield "each_thing_once"
 
 
@@ -144,17 +193,9 @@ def read_set_members(scopes: Scopes, question_text: str) -> Steps:
     key = find_one_key(own.table)
     if key is None:
         return
-    inner, outer = right.copy(), left.copy()
-    inner.set("expressions", [other.beside(key).write()])
-    test: exp.Expr = exp.In(this=own.beside(key).write(), query=exp.Subquery(this=inner))
-    test = exp.Not(this=test) if isinstance(node, exp.Except) else test
-    outer.set("where", add_condition(left, "where", test))
-    for name in ("order", "limit"):
-        if node.args.get(name) is not None:
-            outer.set(name, node.args[name].copy())
-    for distinct in (None, exp.Distinct()) if left.args.get("joins") else (None,):
-        outer.set("distinct", distinct)
-        with replaced(node, outer):
+    for is_once in (False, True) if left.args.get("joins") else (False,):
+        own_key, other_key = own.beside(key).write(), other.beside(key).write()
+        with compare_keys(node, own_key, other_key, is_once=is_once):
             yield "members_by_key"
 
 
