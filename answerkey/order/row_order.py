@@ -52,6 +52,21 @@ def read_row_order(inspection: Inspection) -> Order:
     return takes if is_known and len(takes) > 1 else False
 
 
+def find_other_answer(inspection: Inspection) -> list[Row] | None:
+    """The rows of the query on the reordered copy of its database, if they are another answer; None
+    if they are the same, or if the copy says nothing."""
+    return inspection.once(_find_other_answer)
+
+
+def _find_other_answer(inspection: Inspection) -> list[Row] | None:
+    execution = inspection.once(execute_on_copy)
+    if execution is None:
+        return None
+    _, rows = execution
+    is_same = inspection.matches(inspection.rows, rows, ordered=is_order_certain(inspection))
+    return None if is_same else rows
+
+
 def list_cuts(inspection: Inspection) -> list[Finding]:
     """Return the findings tie_at_limit and limit_without_order: a LIMIT, or a value taken from
     several rows, leaves out rows that are as good as those it keeps. There is at most one finding

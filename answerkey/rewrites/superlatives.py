@@ -1,10 +1,16 @@
-"""Readings of superlatives: one row, or all that tie."""
+"""Changes of superlatives: one row or all that tie, and the other end.
+
+The functions that are called `read_...` make the changes wherever the question may mean them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+
 from sqlglot import exp
 
-from answerkey.rewrites.trees import Steps, add_condition, changed, list_shown, replaced
+from answerkey.rewrites.trees import Steps, add_condition, changed, list_shown, replaced, reverse
 from answerkey.sql.conditions import list_equalities, list_parts
 from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import make_limit, read_integer
@@ -12,6 +18,21 @@ from answerkey.sql.scopes import Scopes, Source, inline_aliases
 from answerkey.sqlite.schema import fold_name
 
 _EXTREMES = (exp.Max, exp.Min)
+
+
+@contextmanager
+def take_other_ends(nodes: Iterable[exp.Expr]) -> Iterator[None]:
+    """Take the other end by terms of ORDER BY and by calls of min() and max(): `ORDER BY a DESC
+    LIMIT 1` -> `ORDER BY a NULLS LAST LIMIT 1`, `min(a)` -> `max(a)`. NULL is no end."""
+    with ExitStack() as stack:
+        for node in nodes:
+            if isinstance(node, exp.Ordered):
+                other: exp.Expr = reverse(node, nulls_last=True)
+            else:
+                kind = exp.Max if isinstance(node, exp.Min) else exp.Min
+                other = kind(this=node.this.copy())
+            stack.enter_context(replaced(node, other))
+        yield
 
 
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.doubts.order import find_row_order_dependent
+from answerkey.doubts.row_order_dependent import find_row_order_dependent
 from answerkey.order import inspection
 from answerkey.order.inspection import ReorderedCopy
 from answerkey.sqlite.guard import GuardedDatabase, QueryError

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerkey.base.records import Finding
-from answerkey.doubts.order import find_limit_without_order, find_tie_at_limit
+from answerkey.doubts.limit_without_order import find_limit_without_order
+from answerkey.doubts.tie_at_limit import find_tie_at_limit
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.sql.query_tree import parse_sql

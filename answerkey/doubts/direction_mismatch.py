@@ -1,8 +1,20 @@
-"""Probes of ORDER BY and LIMIT: rows that tie, and an end or an order that nobody asked for."""
+"""The query takes the other end, or sorts the other way, than the question asks for.
+
+"Which port has the fewest berths?"
+
+Doubted: SELECT name FROM port ORDER BY berths DESC LIMIT 1
+Sound:   SELECT name FROM port ORDER BY berths LIMIT 1
+
+All superlatives of the question ask for the opposite of all ends that the query takes, by ORDER BY
+with LIMIT, by min() or by max(). The youngest ship has the least age and the greatest year of
+birth; the best rank is 1, or the greatest number, so that a rank says nothing. A question that says
+"descending" is also doubted where the query sorts the other way.
+
+There is no doubt where the evidence of the corpus names the column or says "highest is MIN(rank)".
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -23,77 +35,14 @@ from answerkey.english.measures import (
     read_measure,
 )
 from answerkey.english.question import Question, word_set
-from answerkey.order.inspection import Inspection, execute_on_copy
-from answerkey.order.row_order import is_order_certain, list_cuts
-from answerkey.order.ties import show_rows, typed_row
-from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import copy_with, show_sql, to_sql
-from answerkey.sqlite.guard import Row
+from answerkey.order.inspection import Inspection
+from answerkey.rewrites.superlatives import take_other_ends
+from answerkey.rewrites.trees import write_change
+from answerkey.sql.query_tree import show_sql, to_sql
 
 _DOWN = word_set("descending decreasing descendingly desc reverse reversed")
 _UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
 _OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
-
-
-def find_row_order_dependent(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a copy of the database with the same rows gives another answer, as for
-    `SELECT group_concat(name) FROM ship`: 'Sun,Tern' or 'Tern,Sun'.
-
-    The sequence of rows counts if ORDER BY leaves none open. `evidence.differs_in`: "sequence" if
-    only the order of rows differs, else "rows", with those of which each side has more.
-    """
-    here, there = inspection.rows, inspection.once(_find_other_answer)
-    if there is None:
-        return []
-    differs_in = "sequence"
-    if not inspection.matches(inspection.rows, there, ordered=False):
-        differs_in, here, there = "rows", _subtract(here, there), _subtract(there, here)
-    evidence = {"answer": show_rows(here), "other_answer": show_rows(there)}
-    return [Finding("row_order_dependent", {"differs_in": differs_in} | evidence)]
-
-
-def _subtract(rows: list[Row], others: list[Row]) -> list[Row]:
-    more = Counter(map(typed_row, rows)) - Counter(map(typed_row, others))
-    return [row for row in rows if typed_row(row) in more]
-
-
-def find_bare_column(inspection: Inspection) -> list[Finding]:
-    """Return a finding if a column is neither aggregated nor determined by GROUP BY, and the copy
-    gives another answer: `SELECT name, count(*) FROM ship`.
-
-    SQLite's rules (the manual's page on SELECT, section 2.5): with exactly one min() or max() the
-    values come from a row that has the extreme; otherwise from an arbitrary row.
-    """
-    if inspection.once(_find_other_answer) is None:
-        return []
-    for select in inspection.scopes.nodes.find_all(exp.Select):
-        grouping = read_grouping(select, inspection.scopes)
-        if grouping is not None and grouping.bare:
-            keys = [show_sql(key) for key in grouping.keys]
-            evidence = {"column": show_sql(grouping.bare[0]), "group_by": keys}
-            return [Finding("bare_column", evidence)]
-    return []
-
-
-def _find_other_answer(inspection: Inspection) -> list[Row] | None:
-    execution = inspection.once(execute_on_copy)
-    if execution is None:
-        return None
-    _, rows = execution
-    is_same = inspection.matches(inspection.rows, rows, ordered=is_order_certain(inspection))
-    return None if is_same else rows
-
-
-def find_limit_without_order(inspection: Inspection) -> list[Finding]:
-    """Return a finding for `LIMIT 1` without ORDER BY, and for `= (SELECT ship_id FROM visit)` over
-    several visits: of the query itself, and of each subquery whose cut changes the answer."""
-    return [cut for cut in list_cuts(inspection) if cut.code == "limit_without_order"]
-
-
-def find_tie_at_limit(inspection: Inspection) -> list[Finding]:
-    """Return a finding for `ORDER BY weight LIMIT 1` over two ships of the least weight: of the
-    query itself, and of each subquery whose cut changes the answer."""
-    return [cut for cut in list_cuts(inspection) if cut.code == "tie_at_limit"]
 
 
 class _Extreme(NamedTuple):
@@ -113,14 +62,10 @@ class _Extreme(NamedTuple):
 
 
 def find_direction_mismatch(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding if all superlatives of the question ask for the opposite of all ends that
-    the query takes, by ORDER BY ... LIMIT, min or max; or if the question says `descending`, and
-    the query sorts the other way.
-
-    What the evidence of the corpus says of the column, or of this end, is right.
-    """
+    """Return a finding if the query takes the other end, or sorts the other way."""
     if (sort := _find_other_sort(inspection, question)) is not None:
-        repair = _write_other_ends(inspection, inspection.tree.args["order"].expressions)
+        terms = inspection.tree.args["order"].expressions
+        repair = write_change(inspection.scopes, take_other_ends(terms))
         return [Finding("direction_mismatch", with_repair(sort, repair))]
     extremes = inspection.once(_list_extremes)
     superlatives = find_superlatives(question) if extremes else []
@@ -137,22 +82,10 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
     ends = ("min(", "asc") if taken.pole == LEAST else ("max(", "desc")
     if question.explains(*ends, *taken.names):
         return []
-    repair = _write_other_ends(inspection, [extreme.node for extreme in extremes])
+    ends_taken = take_other_ends([extreme.node for extreme in extremes])
+    repair = write_change(inspection.scopes, ends_taken)
     evidence = with_repair({"asked": asked.text, "sql": taken.text}, repair)
     return [Finding("direction_mismatch", evidence)]
-
-
-def _write_other_ends(inspection: Inspection, nodes: list[exp.Expr]) -> str:
-    """The query with the other end of each term of ORDER BY, min and max; NULL is no end."""
-    tree, twins = copy_with(inspection.tree, nodes)
-    for twin in twins:
-        if isinstance(twin, exp.Ordered):
-            twin.set("desc", not twin.args.get("desc"))
-            twin.set("nulls_first", False)
-        else:
-            other = exp.Max if isinstance(twin, exp.Min) else exp.Min
-            twin.replace(other(this=twin.this.copy()))
-    return to_sql(tree)
 
 
 def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, str] | None:
@@ -198,7 +131,7 @@ def _read_extreme(text: str, node: exp.Expr, pole: str, inspection: Inspection) 
 
 
 def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:
-    """Whether a query takes the other end than asked; False if nobody can tell.
+    """Whether a query takes the other end than asked; False if that is unknown.
 
     The "most economical" car uses least: what `most` is said of must be the column, or a total.
     """
@@ -216,13 +149,4 @@ def _are_opposite(asked: Superlative, taken: _Extreme) -> bool:
     return asked.pole != taken.pole
 
 
-QUESTION_PROBES = (find_direction_mismatch,)
-
-
-DOUBTS = (
-    Doubt("bare_column", find_in_query=find_bare_column),
-    Doubt("limit_without_order", find_in_query=find_limit_without_order),
-    Doubt("row_order_dependent", find_in_query=find_row_order_dependent),
-    Doubt("tie_at_limit", find_in_query=find_tie_at_limit),
-    Doubt("direction_mismatch", find_in_question=find_direction_mismatch),
-)
+DOUBT = Doubt("direction_mismatch", find_in_question=find_direction_mismatch)
