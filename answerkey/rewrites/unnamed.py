@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from contextlib import ExitStack
 
 from sqlglot import exp
 
+from answerkey.rewrites.joins import leave_out_table
 from answerkey.rewrites.texts import find_word
 from answerkey.rewrites.trees import (
     FindRows,
     Steps,
-    add_condition,
     changed,
     is_within,
-    replaced,
     without,
 )
 from answerkey.sql.conditions import join_parts, list_parts, list_terms
-from answerkey.sql.keys import is_nullable, list_key
+from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import DirectColumn, Scopes, Source
 from answerkey.sqlite.schema import fold_name, quote_name
@@ -83,10 +81,10 @@ def _leave_out_tables(select: exp.Select, text: str, scopes: Scopes, find_rows: 
             continue
         is_parent = _is_parent(source, twins, scopes)
         if not _names_table(source, text) and (is_parent or own.this is source.node):
-            for _ in _leave_out_table(select, source, own, twins, used):
+            with leave_out_table(select, source, own, twins, used):
                 yield "unnamed_join"
         elif is_parent and _may_lack(source, twins, find_rows):
-            for _ in _leave_out_table(select, source, own, twins, used, is_named=True):
+            with leave_out_table(select, source, own, twins, used, is_asked=True):
                 yield "unneeded_join"
 
 
@@ -139,27 +137,3 @@ def _may_lack(source: Source, twins: dict[str, DirectColumn], find_rows: FindRow
 def _names_table(source: Source, text: str) -> bool:
     words = re.findall(r"[^\W_]{3,}", fold_name(source.table.name)) if source.table else []
     return any(word.rstrip("s") in text for word in words)
-
-
-def _leave_out_table(
-    select: exp.Select,
-    source: Source,
-    own: exp.Join,
-    twins: dict[str, DirectColumn],
-    used: list[exp.Column],
-    *,
-    is_named: bool = False,
-) -> Steps:
-    """is_named: the question asks for rows that refer to the table: what they do, NULL does not."""
-    joins = select.args["joins"]
-    nullable = [twin for twin in twins.values() if is_named and is_nullable(twin.column)]
-    start = own.this if own.this is not source.node else select.args["from_"].this
-    with ExitStack() as stack:
-        for column in used:
-            stack.enter_context(replaced(column, twins[fold_name(column.name)].write()))
-        rest = [join.copy() for join in joins if join is not own]
-        stack.enter_context(changed(select, from_=exp.From(this=start.copy()), joins=rest))
-        if nullable:
-            test = exp.and_(*(twin.write().is_(exp.null()).not_() for twin in nullable))
-            stack.enter_context(changed(select, where=add_condition(select, "where", test)))
-        yield "unnamed_join"

@@ -83,7 +83,7 @@ CASES = {
     "search": (
         "import dataclasses, pathlib, tempfile\n"
         "from answerkey.order.inspection import ReorderedCopy\n"
-        "from answerkey.doubts.joins import find_cross_join\n"
+        "from answerkey.doubts.cross_join import find_cross_join\n"
         "from tests.shared.probe_world import ProbeWorld\n"
         "world = ProbeWorld(pathlib.Path(tempfile.mkdtemp()), 'CREATE TABLE t (x)')\n"
         "inspection = world.inspect('SELECT 1')\n"
