@@ -1,4 +1,14 @@
-"""Probes of the answer alone: its rows, its values, its size."""
+"""Doubts of the answer alone: its rows, its values, its size. They say nothing of the SQL.
+
+The answers that are doubted, and others that are not:
+
+all_null: (NULL), (NULL). Any query that finds nothing gives them. Not (1, NULL).
+boolean_answer: 1, 0, 'yes', ' TRUE '. A guess is right every other time. Not 2, 1.0 or '1'.
+duplicate_rows: ('Oslo'), ('Oslo'). The question may mean each row once. Not ('Oslo'), ('Bergen').
+empty_answer: no row. Any query that finds nothing is right.
+many_rows: more rows than `max_rows`.
+too_large: more bytes of JSON than `max_bytes`.
+"""
 
 from __future__ import annotations
 
