@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlglot import exp
 
-from answerkey.rewrites.trees import FindRows, Steps, replaced
+from answerkey.rewrites.trees import FindRows, Steps, changed, replaced
 from answerkey.sql.conditions import read_text
+from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.column_texts import write_holds
 from answerkey.sqlite.schema import quote_name
@@ -16,6 +19,7 @@ _INCLUDES = re.compile(
     r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
     re.IGNORECASE,
 )
+_WILDCARDS = ("%{}%", "{}%", "%{}")
 _MIN_LETTERS = 4  # the letters that two spellings have in common at least
 _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
 
@@ -40,8 +44,7 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
         if isinstance(node, exp.Like):
             may_contain = not set(text) & set("%_")
         if may_contain:
-            pattern = exp.Literal.string(f"%{text}%")
-            with replaced(node, exp.Like(this=node.this.copy(), expression=pattern)):
+            with _contains(node, text):
                 yield "contained_text"
         is_spelled = text.upper() != text.lower() and not set(text) & set("%_")
         other_kind = exp.Like if isinstance(node, exp.EQ) else exp.EQ
@@ -64,6 +67,33 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
             for stored in _list_stored(node, text, scopes, find_rows):
                 with replaced(node, _compare(exp.EQ, node, stored)):
                     yield "stored_spelling"
+
+
+def move_wildcards(scopes: Scopes) -> Steps:
+    """Yield `pattern`: `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`."""
+    for node in scopes.nodes.find_all(exp.Like):
+        pattern = read_text(node.expression, scopes)
+        core = pattern.strip("%") if pattern else ""
+        for form in _WILDCARDS if core else ():
+            if form.format(core) != pattern:
+                with changed(node, expression=exp.Literal.string(form.format(core))):
+                    yield "pattern"
+
+
+def contain_texts(scopes: Scopes) -> Steps:
+    """Yield `equality_as_pattern`: `a = 'x'` -> `a LIKE '%x%'`, unless a is a number."""
+    for equality in scopes.nodes.find_all(exp.EQ):
+        text, column = read_text(equality.expression, scopes), scopes.find_direct(equality.this)
+        if text and not (column is not None and is_number(column.column)):
+            with _contains(equality, text):
+                yield "equality_as_pattern"
+
+
+@contextmanager
+def _contains(node: exp.Expr, text: str) -> Iterator[None]:
+    """Look for a text anywhere in what a comparison has on its left."""
+    with replaced(node, _compare(exp.Like, node, f"%{text}%")):
+        yield
 
 
 def find_word(text: str, question_text: str, flags: int = 0) -> str | None:

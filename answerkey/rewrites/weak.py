@@ -1,8 +1,8 @@
-"""Weak queries: gold without a part of it, a plain look at one of its tables, and a count that is
-fitted to the stored answer.
+"""Weak queries: gold without one of its parts, a plain query of one of its tables, and a count that
+is fitted to the stored answer.
 
-Nobody takes one for gold. But a prediction that tells the real database from those of a suite says
-the stored answer there, and elsewhere the simplest query that is right on the suite.
+Nobody mistakes one for gold. But a prediction that detects the real database can return the stored
+answer there, and run the simplest query that is right on the suite everywhere else.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from answerkey.rewrites.aggregates import swap_aggregate
 from answerkey.rewrites.trees import (
     Change,
     FindRows,
@@ -25,6 +26,8 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.guard import Row
 from answerkey.sqlite.schema import Table, fold_name, quote_name
 
+WEAK_QUERY = "weak_query"
+COUNT_BY_HEART = "count_by_heart"
 _CLAUSES = (
     ("where",),
     ("having",),
@@ -37,12 +40,12 @@ _CLAUSES = (
 )
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _MOST_STEPS = 60  # of each kind
-_MOST_COLUMNS = 6  # columns of a table that are looked at
+_MOST_COLUMNS = 6  # columns of a table that are used
 _SCALES = ("* 2", "/ 2", "* 3", "/ 3", "+ 1", "- 1")
 
 
 def list_weak(scopes: Scopes, rows: list[Row]) -> list[Change]:
-    """The weak queries of a gold query with these rows.
+    """Return the weak queries of a gold query that answers these rows.
 
     `SELECT max(a) FROM t WHERE b > 2` -> `SELECT MAX(a) FROM t`, `SELECT AVG(a) FROM t WHERE b >
     2`, `SELECT DISTINCT "a" FROM "t"`, ...
@@ -52,61 +55,61 @@ def list_weak(scopes: Scopes, rows: list[Row]) -> list[Change]:
         _drop_joins(scopes),
         _drop_sides(scopes),
         _drop_orders(scopes),
-        _swap(scopes),
+        _swap_aggregates(scopes),
     ]
     weak = write_changes(scopes, steps, most=_MOST_STEPS)
     if rows and len(rows[0]) == 1:
-        weak += [Change("weak_query", sql) for sql in _list_bare_queries(scopes)]
+        weak += [Change(WEAK_QUERY, sql) for sql in _list_bare_queries(scopes)]
     if len(rows) == 1 and len(rows[0]) == 1 and isinstance(rows[0][0], int):
-        weak += [Change("weak_query", sql) for sql in _list_scaled_counts(scopes)]
+        weak += [Change(WEAK_QUERY, sql) for sql in _list_scaled_counts(scopes)]
     return weak
 
 
 def _drop_clauses(scopes: Scopes) -> Steps:
+    """`SELECT a FROM t WHERE b ORDER BY c LIMIT 1` -> `SELECT a FROM t ORDER BY c LIMIT 1`, ..."""
     for select in scopes.nodes.find_all(exp.Select):
         for clauses in _CLAUSES:
             if any(select.args.get(clause) is not None for clause in clauses):
                 with changed(select, **dict.fromkeys(clauses)):
-                    yield "weak_query"
+                    yield WEAK_QUERY
 
 
 def _drop_joins(scopes: Scopes) -> Steps:
+    """`FROM a JOIN b ON b.a = a.id JOIN c` -> `FROM a JOIN c`, ..."""
     for select in scopes.nodes.find_all(exp.Select):
         joins = select.args.get("joins") or []
         for join in joins:
             with changed(select, joins=[other for other in joins if other is not join]):
-                yield "weak_query"
+                yield WEAK_QUERY
 
 
 def _drop_sides(scopes: Scopes) -> Steps:
-    """One side of a set operation in its place."""
+    """`q INTERSECT r` -> `q`, `r`"""
     for operation in scopes.nodes.find_all(exp.SetOperation):
         for side in (operation.this, operation.expression):
             with replaced(operation, side.copy()):
-                yield "weak_query"
+                yield WEAK_QUERY
 
 
 def _drop_orders(scopes: Scopes) -> Steps:
-    """A window, or rows that are put together, in any order, and in that from the other end."""
+    """`rank() OVER (ORDER BY a)` -> `rank() OVER (ORDER BY a DESC)`, `rank() OVER ()`; also the
+    order of a `group_concat`, which is only reversed."""
     for order in scopes.nodes.find_all(exp.Order):
         parent = order.parent
         if isinstance(parent, exp.Query):
             continue  # neighbors have other orders
         with replaced(order, exp.Order(expressions=[*map(reverse, order.expressions)])):
-            yield "weak_query"
+            yield WEAK_QUERY
         if isinstance(parent, exp.Window):
             with changed(parent, order=None):
-                yield "weak_query"
+                yield WEAK_QUERY
 
 
-def _swap(scopes: Scopes) -> Steps:
-    """Another aggregate of the same values."""
-    for node in scopes.nodes.find_all(*_AGGREGATES):
-        if not is_star(node.this):
-            for kind in _AGGREGATES:
-                if type(node) is not kind:
-                    with replaced(node, kind(this=node.this.copy())):
-                        yield "weak_query"
+def _swap_aggregates(scopes: Scopes) -> Steps:
+    """`max(a)` -> `COUNT(a)`, `SUM(a)`, `AVG(a)`, `MIN(a)`"""
+    for call in scopes.nodes.find_all(*_AGGREGATES):
+        if not is_star(call.this):
+            yield from swap_aggregate(call, _AGGREGATES, WEAK_QUERY)
 
 
 def _list_tables(scopes: Scopes) -> Iterator[Table]:
@@ -121,7 +124,7 @@ def _list_tables(scopes: Scopes) -> Iterator[Table]:
 
 
 def _list_bare_queries(scopes: Scopes) -> Iterator[str]:
-    """The columns that a query names of its tables, and their aggregates."""
+    """The columns that a query names, alone: `SELECT "a" FROM "t"`, `SELECT max("a") FROM "t"`."""
     named = {fold_name(column.name) for column in scopes.nodes.find_all(exp.Column)}
     for table in _list_tables(scopes):
         name = quote_name(table.name)
@@ -136,14 +139,17 @@ def _list_bare_queries(scopes: Scopes) -> Iterator[str]:
 
 
 def _list_scaled_counts(scopes: Scopes) -> Iterator[str]:
-    """Counts of the rows of the tables of a query, by a small factor or term."""
+    """`SELECT count(*) * 2 FROM "t"`, `SELECT count(*) + 1 FROM "t"`, ..."""
     for name in (quote_name(table.name) for table in _list_tables(scopes)):
         yield from (f"SELECT count(*) {scale} FROM {name}" for scale in _SCALES)
 
 
 def list_fitted(scopes: Scopes, rows: list[Row], find_rows: FindRows) -> list[Change]:
-    """count_by_heart: counts of the tables of a query that are the stored answer by a factor or a
-    term, where that is one whole number: 3 as `count(*) * 3 / 12`, `count(*) - 9`."""
+    """Return `count_by_heart`: counts of a table that a factor or a term turns into the stored
+    answer, if that is one whole number.
+
+    An answer of 3 and a table of 12 rows -> `count(*) * 3 / 12`, `count(*) + -9`
+    """
     answer = rows[0][0] if len(rows) == 1 and len(rows[0]) == 1 else None
     if not isinstance(answer, int):
         return []
@@ -158,4 +164,4 @@ def list_fitted(scopes: Scopes, rows: list[Row], find_rows: FindRows) -> list[Ch
                 f"SELECT CAST(round(count(*) * {answer / count!r}) AS INTEGER) FROM {name}",
                 f"SELECT count(*) + {answer - count} FROM {name}",
             ]
-    return [Change("count_by_heart", sql) for sql in fitted]
+    return [Change(COUNT_BY_HEART, sql) for sql in fitted]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 
-from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.readings import list_readings
+from answerkey.alternatives.neighbors import NEIGHBORS, NEIGHBORS_OF_ROWS, list_neighbors
+from answerkey.alternatives.readings import READINGS_BY_NAME, list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
 from answerkey.flags import FLAGS
 from answerkey.rewrites.codes import mutate_codes
 from answerkey.rewrites.trees import Change, write_changes
-from answerkey.rewrites.weak import list_fitted, list_weak
+from answerkey.rewrites.weak import COUNT_BY_HEART, WEAK_QUERY, list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
@@ -27,29 +26,6 @@ def database() -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(EXAMPLE)
         yield connection
-
-
-def list_named() -> set[str]:
-    """The names that the functions of the rooms yield, or give to a change."""
-    nodes = [
-        node
-        for room in ("alternatives", "rewrites")
-        for path in (ROOT / "answerkey" / room).glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    ]
-    names: list[ast.expr | None] = [node.value for node in nodes if isinstance(node, ast.Yield)]
-    names += [
-        node.args[0]
-        for node in nodes
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "Change"
-    ]
-    return {
-        name.value
-        for name in names
-        if isinstance(name, ast.Constant) and isinstance(name.value, str)
-    }
 
 
 def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
@@ -68,7 +44,10 @@ def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
 
 def test_every_rule_is_declared_once_and_every_other_one_is_gone() -> None:
     assert len(REASONS) == len(RULES)
-    assert set(REASONS) == list_named()
+    names = {Role.READING: set(READINGS_BY_NAME), Role.NEIGHBOR: {WEAK_QUERY, COUNT_BY_HEART}}
+    names[Role.NEIGHBOR] |= {neighbor.name for neighbor in (*NEIGHBORS, *NEIGHBORS_OF_ROWS)}
+    for role in Role:
+        assert {rule.name for rule in RULES if rule.role == role} == names[role]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
