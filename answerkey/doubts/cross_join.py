@@ -28,7 +28,7 @@ from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
 from answerkey.order.inspection import Inspection
-from answerkey.rewrites.joins import join_tables
+from answerkey.rewrites.members import join_tables
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
 from answerkey.sql.keys import is_key

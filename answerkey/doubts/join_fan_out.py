@@ -30,7 +30,7 @@ from answerkey.english.columns import is_table_of, split_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
-from answerkey.rewrites.rows import count_once
+from answerkey.rewrites.counts import count_once
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.keys import ID_WORDS
 from answerkey.sql.query_tree import make_limit

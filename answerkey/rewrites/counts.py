@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
@@ -42,6 +42,16 @@ def without_distinct_values(call: exp.Expr, value: exp.Expr) -> Iterator[None]:
     value: the distinct value of the call, from `find_distinct_value`.
     """
     with changed(call, this=value.copy()):
+        yield
+
+
+@contextmanager
+def count_once(counts: Iterable[exp.Count], value: exp.Expr) -> Iterator[None]:
+    """Count the things that have a value in place of rows: `count(*)` -> `count(DISTINCT a.id)`."""
+    with ExitStack() as stack:
+        for count in counts:
+            once = exp.Distinct(expressions=[value.copy()])
+            stack.enter_context(changed(count, this=once))
         yield
 
 

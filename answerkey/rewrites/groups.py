@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
+from answerkey.rewrites.members import toggle_outer_join
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.conditions import join_parts, list_equalities, list_terms
 from answerkey.sql.keys import is_key, list_key
@@ -119,7 +120,7 @@ def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
         if not is_count or _is_of_the_most(select):
             continue
         if joins[0].side == "LEFT":
-            with changed(joins[0], side=None, kind=None):
+            with toggle_outer_join(joins[0]):
                 yield "without_zero_counts"
         elif not (joins[0].side or joins[0].method):
             for parent, child in (sources, sources[::-1]):

@@ -5,11 +5,17 @@ The functions that are called `read_...` make the changes wherever the question 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlglot import exp
 
+from answerkey.rewrites.counts import (
+    count_once,
+    find_distinct_value,
+    with_distinct_values,
+    without_distinct_values,
+)
 from answerkey.rewrites.trees import (
     Steps,
     add_condition,
@@ -24,16 +30,6 @@ from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
 _CARRIED = ("order", "limit", "offset")  # clauses of a set operation that its left side gets
-
-
-@contextmanager
-def count_once(counts: Iterable[exp.Count], value: exp.Expr) -> Iterator[None]:
-    """Count each value once: `count(*)` -> `count(DISTINCT a.id)`."""
-    with ExitStack() as stack:
-        for count in counts:
-            once = exp.Distinct(expressions=[value.copy()])
-            stack.enter_context(changed(count, this=once))
-        yield
 
 
 @contextmanager
@@ -80,10 +76,11 @@ def read_repeated_rows(scopes: Scopes) -> Steps:
     if select.args.get("joins") and select.args.get("group") is None:
         yield from _show_each_once(select, scopes)
     for count in _list_counts(select):
-        if isinstance(count.this, exp.Distinct) and len(count.this.expressions) == 1:
-            with changed(count, this=count.this.expressions[0].copy()):
+        value = find_distinct_value(count)
+        if value is not None:
+            with without_distinct_values(count, value):
                 yield "without_distinct"
-            yield from _count_things(count, count.this.expressions[0], scopes)
+            yield from _count_things(count, value, scopes)
 
 
 def read_distinct_rows(scopes: Scopes) -> Steps:
@@ -103,7 +100,7 @@ def read_distinct_rows(scopes: Scopes) -> Steps:
         # the values of a key differ, unless a join repeats them
         is_alone = counted is not None and is_key(counted.table, counted.column)
         if counted is not None and (select.args.get("joins") or not is_alone):
-            with count_once([count], count.this):
+            with with_distinct_values(count):
                 yield "distinct_values"
 
 

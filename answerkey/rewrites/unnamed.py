@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from answerkey.rewrites.joins import leave_out_table
+from answerkey.rewrites.members import leave_out_table
 from answerkey.rewrites.texts import find_word
 from answerkey.rewrites.trees import (
     FindRows,
