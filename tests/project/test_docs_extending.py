@@ -1,4 +1,5 @@
-"""docs/extending.md: the probe, the export and the layout that it adds go through every stage."""
+"""docs/extending.md: the doubt, the neighbor, the export and the layout that it adds go through all
+stages."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ DOCUMENT = PAGE.read_text(encoding="utf-8")
 MODULE = re.compile(
     r"`((?:answerkey|stages)/[\w/]+\.py)`:\n\n```python\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
-TEST_OF_PROBE = "tests/doubts/test_tables.py"
+FIXTURE = "tests/doubts/fixtures/no_table.yaml"
+TITLES = ("A doubt", "A neighbor", "An export")
 PLACE = re.compile(r"^\| `([^`]+)` \| (.+) \| `([^`]+)` \|$", re.MULTILINE)
 
 
@@ -42,13 +44,13 @@ def extend(folder: Path, title: str) -> None:
 
 def insert_line(folder: Path, path: str, where: str, line: str) -> None:
     """Put a line where the document says: among the imports, at the top of a mapping, a tuple, a
-    class or a list, or at the end of a mapping."""
+    class or a list, or at the end of a mapping or a tuple."""
     text = (folder / path).read_text(encoding="utf-8")
     name, *of_stage = re.findall(r"`(?:class )?(\w+)`", where)
     if of_stage:
         head, indent = rf"^  {of_stage[0]}:\n(?:    .*\n)*?    {name}:\n", " " * 6
     elif where.startswith("end of"):
-        head, indent = rf"^{name}\b.*\{{\n(?:    .*\n)*(?=\}}\n)", " " * 4
+        head, indent = rf"^{name}\b.*[{{(]\n(?:    .*\n)*(?=[}})]\n)", " " * 4
     elif name == "import":
         head, indent = r"(?=^from answerkey\.)", ""
     else:
@@ -60,8 +62,11 @@ def insert_line(folder: Path, path: str, where: str, line: str) -> None:
 
 
 def test_every_file_that_is_named_exists_or_is_a_new_one() -> None:
-    new = {"answerkey/doubts/tables.py", "answerkey/exports/alpaca.py", TEST_OF_PROBE}
-    named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.py)`", DOCUMENT))
+    new = {
+        f"answerkey/{name}.py" for name in ("doubts/no_table", "rewrites/limits", "exports/alpaca")
+    }
+    new.add(FIXTURE)
+    named = set(re.findall(r"`((?:answerkey|stages|tests)/[a-z_/]+\.(?:py|yaml))`", DOCUMENT))
     assert new < named
     assert [path for path in sorted(named - new) if not (ROOT / path).is_file()] == []
 
@@ -78,46 +83,50 @@ print(find_exclusion(flags, read_policies({}))[0], *FLAGS)
 def test_added_flag_outranks_no_other(tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(ROOT / "answerkey", folder / "answerkey")
-    extend(folder, "A probe")
+    extend(folder, "A doubt")
     reason, *names = run(folder, "python", "-c", ASK_ORDER).stdout.split()
     assert reason == "tie_at_limit"
     assert names == [*(name for name in FLAGS if name != "no_table"), "no_table"]
 
 
-def put_table_of_flags(folder: Path) -> None:
-    """Put into docs/doubts.md what `python -m answerkey.flags` prints."""
+def put_tables(folder: Path) -> None:
+    """Put into docs/doubts.md what the modules of flags and of rules print."""
     page = folder / "docs/doubts.md"
-    printed = run(folder, "python", "-m", "answerkey.flags").stdout
-    table = re.compile(r"^\| flag \| .*\n(?:\|.*\n)+", re.MULTILINE)
-    text, count = table.subn(lambda _: printed, page.read_text(encoding="utf-8"))
-    assert count == 1
-    page.write_text(text, encoding="utf-8")
+    for module, column in (("answerkey.flags", "flag"), ("answerkey.alternatives.rules", "rule")):
+        printed = run(folder, "python", "-m", module).stdout
+        table = re.compile(rf"^\| {column} \| .*\n(?:\|.*\n)+", re.MULTILINE)
+        text, count = table.subn(lambda _: printed, page.read_text(encoding="utf-8"))  # noqa: B023
+        assert count == 1
+        page.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_added_probe_and_export_pass_the_checks(tmp_path: Path) -> None:
+def test_added_doubt_neighbor_and_export_pass_the_checks(tmp_path: Path) -> None:
     folder = make_checkout(tmp_path / "answerkey")
-    for title in ("A probe", "An export"):
+    for title in TITLES:
         extend(folder, title)
-    (folder / TEST_OF_PROBE).write_text(find_block(PAGE, "python", "ProbeWorld"), encoding="utf-8")
+    (folder / FIXTURE).write_text(find_block(PAGE, "yaml", "doubted:"), encoding="utf-8")
     run(folder, "make", "fix")
-    put_table_of_flags(folder)
+    put_tables(folder)
     run(folder, "ruff", "check", ".")
     run(folder, "ruff", "format", "--check", ".")
     tests = (
         "tests/project",
         "tests/test_flags.py",
         "tests/stages/test_export_trainers.py",
-        TEST_OF_PROBE,
+        "tests/alternatives",
+        "tests/doubts/test_fixtures.py",
     )
     run(folder, "python", "-m", "pytest", "-q", "-n", "0", *tests)
 
 
 @pytest.mark.slow
-def test_added_probe_and_export_go_through_every_stage(finished: Path, tmp_path: Path) -> None:
+def test_added_doubt_neighbor_and_export_go_through_every_stage(
+    finished: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "answerkey"
     shutil.copytree(finished, folder, symlinks=True)
-    for title in ("A probe", "An export"):
+    for title in TITLES:
         extend(folder, title)
     questions = folder / "data/sample/dev.json"
     rows = json.loads(questions.read_text(encoding="utf-8"))
