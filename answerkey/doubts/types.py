@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from sqlglot import exp
 
 from answerkey.base.records import Finding
+from answerkey.doubts.compared_literals import list_compared_literals
 from answerkey.doubts.doubt import Doubt
-from answerkey.doubts.literals import list_compared_literals
 from answerkey.doubts.query import Query, read_query, with_repair
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows

@@ -75,6 +75,26 @@ def list_numbers(text: str) -> list[Number]:
     return numbers
 
 
+_TOP = re.compile(r"\b(?:top|bottom) $")  # "the last 3" may be years
+_EXTREME = re.compile(r" (?:most|least|fewest|best|worst|(?!rest|west|inter|guest)[a-z]{3,}est)\b")
+
+
+def list_limits(question: Question) -> list[Number]:
+    """Return the numbers of rows that a question asks for.
+
+    >>> question = Question("Show the top 3 ports, and the two oldest ships of the last 5 years.")
+    >>> [number.values for number in list_limits(question)]
+    [(3,), (2,)]
+    """
+    text = question.plain_text
+    return [
+        number
+        for number in list_numbers(text)
+        if number.form != ORDINAL  # "the second highest" is one
+        and (_TOP.search(text[: number.start]) or _EXTREME.match(text[number.end :]))
+    ]
+
+
 def read_number(text: str) -> float | None:
     """Return the number that a whole text is, an int if it is one; None if it is none.
 

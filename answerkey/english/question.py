@@ -38,6 +38,15 @@ def mask_quotations(text: str) -> str:
     return lower if len(lower) == len(text) else masked
 
 
+def has_phrase(text: str, phrase: str) -> bool:
+    """Return whether a text has a phrase, as whole words.
+
+    >>> has_phrase("a barge in port", "barge"), has_phrase("barges in port", "barge")
+    (True, False)
+    """
+    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None
+
+
 class Word(NamedTuple):
     """A word of a text, in small letters, its stem, and where it starts and ends."""
 

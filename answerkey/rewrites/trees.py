@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -57,6 +57,15 @@ def replaced(node: exp.Expr, other: exp.Expr) -> Iterator[None]:
         yield
     finally:
         other.replace(node)
+
+
+@contextmanager
+def together(changes: Iterable[AbstractContextManager[None]]) -> Iterator[None]:
+    """Make several changes of one tree at once. None of them is below the node of another."""
+    with ExitStack() as stack:
+        for change in changes:
+            stack.enter_context(change)
+        yield
 
 
 def without(items: list[Any], index: int) -> list[Any]:

@@ -13,7 +13,7 @@ from answerkey.doubts.audit import (
     report_question,
 )
 from answerkey.doubts.catalogue import DOUBTS
-from answerkey.doubts.literals import find_literal_not_in_column
+from answerkey.doubts.literal_not_in_column import find_literal_not_in_column
 from answerkey.english.question import Question
 from answerkey.order.inspection import ReorderedCopy
 from answerkey.sections.audit_gold_answers import Thresholds
