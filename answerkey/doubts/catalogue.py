@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from answerkey.doubts import (
     answers,
-    arithmetic,
     bare_column,
     comparison_mismatch,
     cross_join,
+    date_text_order,
     direction_mismatch,
     group_by_non_key,
     join_fan_out,
     join_repeats_rows,
+    latent_text_order,
     limit_without_order,
     literal_not_in_column,
     literal_not_in_question,
+    numeric_text_order,
     projection,
     row_order_dependent,
     set_operation_on_non_key,
+    text_arithmetic,
     tie_at_limit,
-    types,
+    type_mismatch,
     zero_count_dropped,
 )
 from answerkey.doubts.doubt import Doubt
@@ -39,9 +42,12 @@ DOUBTS: tuple[Doubt, ...] = (
     row_order_dependent.DOUBT,
     tie_at_limit.DOUBT,
     direction_mismatch.DOUBT,
-    *types.DOUBTS,
+    date_text_order.DOUBT,
+    numeric_text_order.DOUBT,
+    latent_text_order.DOUBT,
+    type_mismatch.DOUBT,
     zero_count_dropped.DOUBT,
-    *arithmetic.DOUBTS,
+    text_arithmetic.DOUBT,
     *projection.DOUBTS,
 )
 DOUBTS_BY_NAME = {doubt.name: doubt for doubt in DOUBTS}

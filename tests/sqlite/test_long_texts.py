@@ -68,7 +68,7 @@ CASES = {
     "extract_sql": ("from answerkey.reward import extract_sql as read", OF_FENCES),
     "make_completion": ("from answerkey.exports.prompts import make_completion as read", OF_FENCES),
     "read_number": (
-        "from answerkey.doubts.types import looks_like_number as read",
+        "from answerkey.doubts.text_numbers import looks_like_number as read",
         OF_NUMBERS,
     ),
     "number_names": (

@@ -1,4 +1,18 @@
-"""The probe of arithmetic on text, of which SQLite takes the number at its start, or 0."""
+"""text_arithmetic: the query computes with text that is not a number.
+
+Doubted: `SELECT avg(mass) FROM hull`, if a mass is 'unknown'
+Not doubted: `SELECT sum(mass) FROM hull`, to which 'unknown' adds nothing
+
+SQLite takes the number at the start of a text, or 0. The doubt is no sign that gold is wrong, since
+too few judged questions have it. Kinds:
+
+no_number: AVG of texts some of which have no digit, such as 'null' or 'unknown', and count as 0.
+unread: AVG or SUM of texts of which SQLite reads only a part: '4:32' counts as 4, '$5' as 0.
+date: a difference of dates, which is that of their years. It is right for a question of years.
+
+The repair leaves out what is not a number, or subtracts days. There is none for unread texts. What
+is right there would have another answer.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +26,9 @@ from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
 from answerkey.english.question import Question, word_set
 from answerkey.order.inspection import Inspection
-from answerkey.sql.query_tree import copy_with, show_sql, to_sql
+from answerkey.rewrites.text_values import average_only_numbers, subtract_days
+from answerkey.rewrites.trees import write_change
+from answerkey.sql.query_tree import show_sql
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 _READ = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)?(?:[eE][-+]?\d+)?")  # what SQLite reads of a text
@@ -22,12 +38,8 @@ _MAX_SHOWN_TEXTS = 3
 
 
 def find_text_arithmetic(inspection: Inspection, question: Question) -> list[Finding]:
-    """Return a finding if a query computes with text that is no number. Kinds:
-
-    no_number: AVG of texts some of which are none, and count as 0: 'null', 'unknown';
-    unread: AVG or SUM of texts of which SQLite reads a part: '4:32' counts as 4, '$5' as 0;
-    date: a difference of dates, which is that of their years. A question of years asks for it.
-    """
+    """Return a finding if the query averages or adds up text that is not a number, or subtracts
+    dates and the question does not ask for years."""
     evidence = inspection.once(_find_aggregate)
     if evidence is None and _YEARS.isdisjoint(word.text for word in question.words):
         evidence = inspection.once(_find_difference)
@@ -44,11 +56,7 @@ def _find_aggregate(inspection: Inspection) -> dict[str, Any] | None:
             return {"kind": "unread", "sql": show_sql(call), "texts": unread[:_MAX_SHOWN_TEXTS]}
         if not others or isinstance(call, exp.Sum):
             continue  # 0 adds nothing
-        copy, (twin,) = copy_with(inspection.tree, [call.this])
-        name = to_sql(twin)
-        known = f"CASE WHEN typeof({name}) <> 'text' OR {name} GLOB '*[0-9]*' THEN {name} END"
-        twin.replace(exp.maybe_parse(known, dialect="sqlite"))
-        repair = to_sql(copy)
+        repair = write_change(query.scopes, average_only_numbers(call.this))
         if query.ask(repair) not in (None, inspection.rows):
             shown = {"sql": show_sql(call), "texts": others[:_MAX_SHOWN_TEXTS]}
             return with_repair({"kind": "no_number"} | shown, repair)
@@ -56,7 +64,8 @@ def _find_aggregate(inspection: Inspection) -> dict[str, Any] | None:
 
 
 def _has_unread_digits(text: str) -> bool:
-    """Whether a text has digits behind the number at its start, and is no date, whose year counts.
+    """Return whether a text has digits behind the number at its start, and is not a date, whose
+    year counts.
 
     >>> [_has_unread_digits(text) for text in ("4:32", "$5", "9 kg", "-1.5e3", "2019-01-31")]
     [True, True, False, False, False]
@@ -67,18 +76,16 @@ def _has_unread_digits(text: str) -> bool:
 
 
 def _find_difference(inspection: Inspection) -> dict[str, Any] | None:
-    """The first difference of two dates, and the query with all of them in days."""
+    """Return the evidence of the first difference of two dates; the repair has all of them in
+    days."""
     query = read_query(inspection)
     differences = [
         node for node in query.scopes.nodes.find_all(exp.Sub) if _subtracts_dates(node, query)
     ]
     if not differences:
         return None
-    sides = [side.unnest() for node in differences for side in (node.this, node.expression)]
-    copy, twins = copy_with(inspection.tree, sides)
-    for twin in twins:
-        twin.replace(exp.maybe_parse(f"julianday({to_sql(twin)})", dialect="sqlite"))
-    return with_repair({"kind": "date", "sql": show_sql(differences[0])}, to_sql(copy))
+    evidence = {"kind": "date", "sql": show_sql(differences[0])}
+    return with_repair(evidence, write_change(query.scopes, subtract_days(differences)))
 
 
 def _subtracts_dates(node: exp.Sub, query: Query) -> bool:
@@ -87,16 +94,14 @@ def _subtracts_dates(node: exp.Sub, query: Query) -> bool:
 
 
 def _read_texts(query: Query, expression: exp.Expr) -> list[str]:
-    """The different texts of a column, in order; none if the expression is no column."""
+    """Return the different texts of a column, in order; none if the expression is not a column."""
     base = query.base_column(expression)
     return query.list_texts(*base, most=_MAX_TEXTS_READ, in_order=True) if base is not None else []
 
 
-DOUBTS = (
-    Doubt(
-        "text_arithmetic",
-        find_in_question=find_text_arithmetic,
-        is_sign=False,
-        answers_of_kinds={"unread": "other"},
-    ),
+DOUBT = Doubt(
+    "text_arithmetic",
+    find_in_question=find_text_arithmetic,
+    is_sign=False,
+    answers_of_kinds={"unread": "other"},
 )
