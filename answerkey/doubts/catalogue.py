@@ -17,7 +17,7 @@ from answerkey.doubts import (
     literal_not_in_column,
     literal_not_in_question,
     numeric_text_order,
-    projection,
+    projection_mismatch,
     row_order_dependent,
     set_operation_on_non_key,
     text_arithmetic,
@@ -48,6 +48,6 @@ DOUBTS: tuple[Doubt, ...] = (
     type_mismatch.DOUBT,
     zero_count_dropped.DOUBT,
     text_arithmetic.DOUBT,
-    *projection.DOUBTS,
+    projection_mismatch.DOUBT,
 )
 DOUBTS_BY_NAME = {doubt.name: doubt for doubt in DOUBTS}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
@@ -133,3 +134,56 @@ def _read_noun(question: Question, words: list[Word]) -> list[Word]:
         if is_plural or word.text == "people":
             return words[: word_index + 1]
     return []
+
+
+# What kind of answer a question asks for.
+
+_COUNT_WORDS = word_set(
+    "many number numbers count counts total amount quantity much sum often frequency times size "
+    "no enumerate tally popular popularity population frequent frequently common often"
+)
+_YES_OR_NO = word_set("is are was were do does did has have had can could will would")
+_EACH = word_set("each every per by different distinct unique respective respectively various all")
+_HOW_MANY = re.compile(
+    r"\W*(?:how many|(?:what is|find|give|show|return) the (?:total )?(?:number|count) of)\b"
+)
+
+
+def mentions_count(question: Question) -> bool:
+    """Return whether a word of a question or its evidence may ask for a count.
+
+    >>> mentions_count(Question("How common is red?")), mentions_count(Question("Which are red?"))
+    (True, False)
+    """
+    return not _COUNT_WORDS.isdisjoint(word.text for word in question.said_words)
+
+
+def asks_how_many(question: Question) -> bool:
+    """Return whether a question begins with "how many" or "the number of", and names the things.
+
+    >>> asks_how_many(Question("Find the number of red ships."))
+    True
+    >>> asks_how_many(Question("Give the number of the keeper."))
+    False
+    """
+    counted = (counted.phrase.lower() for counted in list_counted(question))
+    is_counted = any(phrase.startswith(("how many", "number of", "count of")) for phrase in counted)
+    return is_counted and _HOW_MANY.match(question.plain_text) is not None
+
+
+def asks_for_each(question: Question) -> bool:
+    """Return whether a word of a question or its evidence may ask for several values.
+
+    >>> asks_for_each(Question("The weight of each ship")), asks_for_each(Question("Its weight"))
+    (True, False)
+    """
+    return not _EACH.isdisjoint(word.text for word in question.said_words)
+
+
+def is_yes_or_no(question: Question) -> bool:
+    """Return whether a question begins with a verb, so that yes or no answers it.
+
+    >>> is_yes_or_no(Question("Did Ada win?")), is_yes_or_no(Question("Who won?"))
+    (True, False)
+    """
+    return any(word.text in _YES_OR_NO for word in question.words[:1])

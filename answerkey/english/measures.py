@@ -419,3 +419,18 @@ def _read_adverb(pole: str, adjective: str, words: tuple[Word, ...]) -> Superlat
     if adjective in _RECENT:
         return Superlative(text, pole, DATE)
     return Superlative(text, _OPPOSITE[pole] if adjective in _DOWN else pole, SIZE, words)
+
+
+_EXTREMES = word_set(
+    "maximum minimum max min highest lowest largest smallest greatest least most fewest biggest "
+    "longest shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
+)
+
+
+def list_extremes(question: Question) -> list[int]:
+    """Return the indexes of the words of a question that ask for the least or the most.
+
+    >>> list_extremes(Question("the oldest of those with the most berths"))
+    [1, 6]
+    """
+    return [index for index, word in enumerate(question.words) if word.text in _EXTREMES]
