@@ -16,8 +16,8 @@ from answerkey.rewrites.counts import count_other_values, toggle_distinct_values
 from answerkey.rewrites.distinct_rows import toggle_distinct_rows
 from answerkey.rewrites.literals import extend_texts, shift_numbers
 from answerkey.rewrites.members import drop_members, toggle_outer_joins
+from answerkey.rewrites.patterns import contain_texts, move_wildcards
 from answerkey.rewrites.sorting import drop_orders, reverse_orders
-from answerkey.rewrites.texts import contain_texts, move_wildcards
 from answerkey.rewrites.trees import Change, Steps, write_changes
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema

@@ -14,16 +14,16 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.rewrites.amounts import read_single_values
-from answerkey.rewrites.codes import read_codes, read_named_values
 from answerkey.rewrites.groups import read_groupings, read_zero_counts
 from answerkey.rewrites.kept import read_measured, read_uncut
+from answerkey.rewrites.named_values import read_named_values
 from answerkey.rewrites.rows import (
     read_distinct_rows,
     read_nulls,
     read_repeated_rows,
     read_set_members,
 )
-from answerkey.rewrites.stated import read_stated_counts, read_stated_order
+from answerkey.rewrites.stated import read_codes, read_stated_counts, read_stated_order
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.texts import read_texts
 from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes

@@ -187,3 +187,41 @@ def is_yes_or_no(question: Question) -> bool:
     (True, False)
     """
     return any(word.text in _YES_OR_NO for word in question.words[:1])
+
+
+# What a text with a question and its evidence asks for, phrase by phrase.
+
+_PARTS = re.compile(
+    r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
+    re.IGNORECASE,
+)
+_AT_LEAST = re.compile(r"\bat least \w+\b", re.IGNORECASE)
+_AGGREGATES = {
+    "sum": re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE),
+    "avg": re.compile(r"\b(average|mean)\b", re.IGNORECASE),
+    "max": re.compile(r"\b(maximum|maximal|most|\w+[^aeiou]est|latest|last)\b", re.IGNORECASE),
+    "min": re.compile(r"\b(minimum|minimal|least|\w+[^aeiou]est|first)\b", re.IGNORECASE),
+}
+
+
+def asks_for_part(text: str) -> bool:
+    """Return whether a text asks for values that contain something.
+
+    >>> asks_for_part("titles that contain Korea"), asks_for_part("the title Korea")
+    (True, False)
+    """
+    return _PARTS.search(text) is not None
+
+
+def asks_for_at_least(text: str) -> bool:
+    """Return whether a text says "at least five", or another number."""
+    return _AT_LEAST.search(text) is not None
+
+
+def mentions_aggregate(text: str, aggregate: str) -> bool:
+    """Return whether a text has a word that may mean `sum`, `avg`, `max` or `min`.
+
+    >>> mentions_aggregate("the total weight", "sum"), mentions_aggregate("the weight", "sum")
+    (True, False)
+    """
+    return _AGGREGATES[aggregate].search(text) is not None

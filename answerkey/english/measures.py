@@ -257,6 +257,19 @@ def read_measure(name: str, declared_type: str = "") -> str | None:
     return DATE if is_date else None
 
 
+_NEVER_ZERO = word_set("height weight age year length width depth distance temperature diameter")
+
+
+def is_never_zero(name: str) -> bool:
+    """Return whether a column measures what nothing has none of, by its name: a person of height 0
+    is one whom nobody measured.
+
+    >>> is_never_zero("height_cm"), is_never_zero("goals")
+    (True, False)
+    """
+    return not _NEVER_ZERO.isdisjoint(re.findall("[a-z]+", name.lower()))
+
+
 # Comparatives: whether a question leaves out the number that it compares with, or takes it in.
 
 

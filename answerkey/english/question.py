@@ -44,7 +44,17 @@ def has_phrase(text: str, phrase: str) -> bool:
     >>> has_phrase("a barge in port", "barge"), has_phrase("barges in port", "barge")
     (True, False)
     """
-    return re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text) is not None
+    return find_phrase(text, phrase) is not None
+
+
+def find_phrase(text: str, phrase: str, flags: int = 0) -> str | None:
+    """Return a phrase as a text has it, as whole words; None if the text lacks it.
+
+    >>> find_phrase("a Barge in port", "barge", re.IGNORECASE)
+    'Barge'
+    """
+    match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", text, flags)
+    return match[0] if match is not None else None
 
 
 class Word(NamedTuple):

@@ -1,34 +1,30 @@
-"""Readings of amounts: the value of one row, or the sum or average of several."""
+"""Amounts: the value of one row, or the sum, average or extreme of several."""
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
+from answerkey.english.asked import mentions_aggregate
 from answerkey.rewrites.groups import is_of_thing
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import DirectColumn, Scopes
 
-_TOTAL = re.compile(r"\b(sum|total|overall|altogether)\b", re.IGNORECASE)
-# What a question says if it asks for more than the value of one row.
-_WORDS: dict[type[exp.Expr], re.Pattern[str]] = {
-    exp.Sum: _TOTAL,
-    exp.Avg: re.compile(r"\b(average|mean)\b", re.IGNORECASE),
-    exp.Max: re.compile(r"\b(maximum|maximal|most|\w+[^aeiou]est|latest|last)\b", re.IGNORECASE),
-    exp.Min: re.compile(r"\b(minimum|minimal|least|\w+[^aeiou]est|first)\b", re.IGNORECASE),
-}
+_TOTALS = (exp.Sum, exp.Avg, exp.Max, exp.Min)
 
 
 def read_single_values(scopes: Scopes, question_text: str) -> Steps:
-    """one_value: a column in place of its SUM, MAX, MIN or AVG of which the question does not
-    speak; summed_value: SUM in place of a column, alone, in a subquery, or for each thing of a
-    total; average: SUM / COUNT as AVG, or the other way round, since a formula seldom says what
-    becomes of NULL.
+    """Yield other amounts of the same values.
 
-    Reason: "the weight of Bo" is one number, which SUM, MAX and AVG give, too. A formula of the
-    evidence often says SUM of what one row has. But who asks for the average means several.
+    one_value: `SELECT sum(a) FROM t WHERE id = 1` -> `SELECT a FROM t WHERE id = 1`, unless the
+        question asks for a sum; the same for MAX, MIN and AVG.
+    summed_value: `SELECT a FROM t` -> `SELECT SUM(a) FROM t`; with names beside it, for each of
+        them, if the question asks for a total.
+    average: `sum(a) / count(*)` -> `AVG(a)`, and the other way round, since a formula rarely says
+        what becomes of NULL.
+
+    Reason: "the weight of Bo" is one number, which SUM, MAX and AVG return as well. A formula of
+    the evidence often says SUM of what one row has. But "the average" means that of several rows.
     """
     for select in list(scopes.nodes.find_all(exp.Select)):
         copy = select.copy()
@@ -56,14 +52,14 @@ def read_single_values(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _list_totals(select: exp.Select) -> list[exp.Expr]:
-    """The aggregates that a SELECT shows, and those by which it sorts its groups."""
+    """Return the aggregates that a SELECT shows, and those by which it sorts its groups."""
     order = select.args.get("order")
     nodes = [*select.expressions, *([] if order is None else [order])]
-    return [total for node in nodes for total in node.find_all(*_WORDS)]
+    return [total for node in nodes for total in node.find_all(*_TOTALS)]
 
 
 def _is_asked(total: exp.Expr, question_text: str) -> bool:
-    return _WORDS[type(total)].search(question_text) is not None
+    return mentions_aggregate(question_text, total.key)
 
 
 def _take_one_case(scopes: Scopes, question_text: str) -> Steps:
@@ -86,7 +82,9 @@ def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps
     shown = list_shown(select)
     columns = [scopes.find_direct(column) for column in shown]
     numbers = [column is not None and _is_amount(column, scopes) for column in columns]
-    if not any(numbers) or (not all(numbers) and _TOTAL.search(question_text) is None):
+    if not any(numbers) or (
+        not all(numbers) and not mentions_aggregate(question_text, exp.Sum.key)
+    ):
         return
     pairs = list(zip(shown, numbers, strict=True))
     totals = [exp.Sum(this=node.copy()) if is_amount else node.copy() for node, is_amount in pairs]

@@ -1,30 +1,24 @@
-"""Readings of which rows are kept: all, where "at least" is asked for; those that were measured."""
+"""Which rows are kept: all, if "at least" is asked for, or only those that were measured."""
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
+from answerkey.english.asked import asks_for_at_least
+from answerkey.english.measures import is_never_zero
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import DirectColumn, Scopes
 from answerkey.sqlite.schema import quote_name
 
-_AT_LEAST = re.compile(r"\bat least \w+\b", re.IGNORECASE)
-# What nothing has none of: a person of height 0 is one whom nobody measured.
-_MEASURED = re.compile(
-    r"(?:^|[^a-z])(?:height|weight|age|year|length|width|depth|distance|temperature|diameter)"
-    r"(?:$|[^a-z])"
-)
-_MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
+_MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
 
 
 def read_uncut(scopes: Scopes, question_text: str) -> Steps:
-    """uncut: all rows in place of those that LIMIT keeps in no order, where the question asks for
-    "at least five": more are as good."""
+    """Yield `uncut`: `SELECT name FROM ship LIMIT 5` -> `SELECT name FROM ship`, if the question
+    asks for "at least five": more are as good."""
     select = scopes.tree
-    if not isinstance(select, exp.Select) or _AT_LEAST.search(question_text) is None:
+    if not isinstance(select, exp.Select) or not asks_for_at_least(question_text):
         return
     if select.args.get("limit") is not None and select.args.get("order") is None:
         with changed(select, limit=None):
@@ -32,11 +26,11 @@ def read_uncut(scopes: Scopes, question_text: str) -> Steps:
 
 
 def read_measured(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
-    """measured_rows: without rows whose height, weight, age or year is 0, where a query averages
-    such a column, takes its least, or sorts by it from the least on.
+    """Yield `measured_rows`: `SELECT avg(height) FROM person` -> `SELECT avg(height) FROM person
+    WHERE "height" > 0`, if a row has 0 there. The same for the least height, and for rows that are
+    sorted by it from the least on.
 
-    Reason: 0 stands there for what nobody knows, and "the average height" is that of the heights
-    which somebody does.
+    Reason: 0 means that the height is unknown, and "the average height" is that of known heights.
     """
     for select in list(scopes.nodes.find_all(exp.Select)):
         for column in _list_measured(select, scopes):
@@ -49,7 +43,7 @@ def read_measured(scopes: Scopes, question_text: str, find_rows: FindRows) -> St
 
 
 def _list_measured(select: exp.Select, scopes: Scopes) -> list[DirectColumn]:
-    """The columns of measures of which zeros would change what a SELECT says."""
+    """Return the columns of measures whose zeros would change the answer of a SELECT."""
     nodes = [
         call.this for call in select.find_all(exp.Avg, exp.Min) if call.parent_select is select
     ]
@@ -66,5 +60,5 @@ def _list_measured(select: exp.Select, scopes: Scopes) -> list[DirectColumn]:
     return [
         column
         for column in columns.values()
-        if is_number(column.column) and _MEASURED.search(column.column.name.lower())
+        if is_number(column.column) and is_never_zero(column.column.name)
     ]

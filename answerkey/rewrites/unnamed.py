@@ -6,8 +6,8 @@ import re
 
 from sqlglot import exp
 
-from answerkey.rewrites.members import leave_out_table
-from answerkey.rewrites.texts import find_word
+from answerkey.english.question import has_phrase
+from answerkey.rewrites.joins import leave_out_table
 from answerkey.rewrites.trees import (
     FindRows,
     Steps,
@@ -59,9 +59,7 @@ def _is_named(condition: exp.Expr, text: str) -> bool:
     literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
     words = [word for literal in literals for word in re.findall(r"\w+", literal)]
     return not literals or any(
-        word[:_STEM_LETTERS] in text
-        if len(word) >= _STEM_LETTERS
-        else find_word(word, text) is not None
+        word[:_STEM_LETTERS] in text if len(word) >= _STEM_LETTERS else has_phrase(text, word)
         for word in words
     )
 

@@ -1,0 +1,70 @@
+"""Values that the question names, and the query does not."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from answerkey.rewrites.superlatives import read_superlatives
+from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
+from answerkey.sql.scopes import Scopes, list_columns
+from answerkey.sqlite.schema import affinity, fold_name, quote_name
+
+_MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
+_MIN_WORD_LETTERS = 3  # shorter words are articles and prepositions
+_MAX_TEXTS_PER_COLUMN = 5  # a question names few of the values of a column
+
+
+def read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
+    """Yield `named_value`: `SELECT id FROM pet ORDER BY age LIMIT 1` -> `SELECT id FROM pet WHERE
+    "kind" = 'dog' ORDER BY age LIMIT 1`, and the same with all that tie.
+
+    The question has a value of a column, which is no literal of gold and no name of a table or
+    column of it.
+
+    Reason: "the youngest dog" is a dog, also if gold asks for the youngest pet. A database whose
+    youngest pet is a dog does not show the difference.
+    """
+    select = scopes.tree
+    if not isinstance(select, exp.Select):
+        return
+    scope = scopes.scope_of(select)
+    words = sorted(_list_words(question_text) - _list_used(scopes))
+    for column in list_columns(scope) if words else ():
+        if affinity(column.column.type) != "TEXT":
+            continue
+        for text in sorted(_find_texts(find_rows, column.table.name, column.column.name, words)):
+            condition = column.write().eq(text)
+            with changed(select, where=add_condition(select, "where", condition)):
+                yield "named_value"
+                for _ in read_superlatives(scopes, question_text):
+                    yield "named_value"
+
+
+def _list_words(text: str) -> set[str]:
+    """Return the words of a question, and those of which they may be plurals."""
+    words = {word.lower() for word in re.findall(r"\w+", text)}
+    words |= {word.removesuffix("s") for word in words}
+    return {word for word in words if len(word) >= _MIN_WORD_LETTERS}
+
+
+def _list_used(scopes: Scopes) -> set[str]:
+    """Return the words of the literals and names of a query, with their plurals and singulars."""
+    used = {node.name for node in scopes.nodes.find_all(exp.Literal, exp.Column)}
+    for scope in scopes.select_scopes():
+        for column in list_columns(scope):
+            used |= {column.table.name, column.column.name}
+    words = {word for name in used for word in re.split(r"[\W_]+", fold_name(name))}
+    return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
+
+
+def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
+    """Return the texts of a column that are one of some words, whatever their case."""
+    name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
+    sql = (
+        f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
+        f" IN ({values}) LIMIT {_MAX_TEXTS_PER_COLUMN}"
+    )
+    rows = find_rows(sql, max_steps=_MAX_STEPS) or []
+    return [text for (text,) in rows if isinstance(text, str)]
