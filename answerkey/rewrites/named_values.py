@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from string import ascii_uppercase
 
 from sqlglot import exp
 
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.scopes import Scopes, list_columns
+from answerkey.sqlite.column_texts import write_texts
 from answerkey.sqlite.schema import affinity, fold_name, quote_name
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
 _MIN_WORD_LETTERS = 3  # shorter words are articles and prepositions
 _MAX_TEXTS_PER_COLUMN = 5  # a question names few of the values of a column
+_MAX_TEXTS_READ = 500  # of a column whose texts are read at once
+_SMALL_LETTERS = {ord(letter): letter.lower() for letter in ascii_uppercase}  # as NOCASE has them
 
 
 def read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
@@ -60,7 +64,17 @@ def _list_used(scopes: Scopes) -> set[str]:
 
 
 def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
-    """Return the texts of a column that are one of some words, whatever their case."""
+    """Return the texts of a column that are one of some words, whatever their case; at most five.
+
+    A column of few texts is read once for all questions.
+    """
+    sql = write_texts(table, column, most=_MAX_TEXTS_READ + 1)
+    rows = find_rows(sql, max_steps=_MAX_STEPS)
+    if rows is not None and len(rows) <= _MAX_TEXTS_READ:
+        texts = [text for (text,) in rows if isinstance(text, str)]
+        wanted = set(words)
+        own = [text for text in texts if text.translate(_SMALL_LETTERS) in wanted]
+        return own[:_MAX_TEXTS_PER_COLUMN]
     name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
     sql = (
         f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"

@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from answerkey.english.question import has_phrase
-from answerkey.rewrites.joins import leave_out_table
+from answerkey.rewrites.members import leave_out_table
 from answerkey.rewrites.trees import (
     FindRows,
     Steps,
