@@ -1,8 +1,8 @@
-"""The floor: each distinct query of a corpus executed once, by a bare loop in one process.
+"""Measure the floor: a bare loop in one process executes each distinct query of a corpus once.
 
     python bare_loop.py CORPUS DATABASES
 
-prints the seconds of the loop alone: start-up and reading the questions are not in them.
+prints the seconds of the loop alone, without start-up and reading the questions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUESTION_FILES = ("train_spider.json", "dev.json")
 
 
 def read_questions(corpus: Path) -> list[dict[str, str]]:
-    """All questions of a corpus in the layout of a Spider release."""
+    """Return all questions of a corpus in the layout of a Spider release."""
     return [
         question
         for name in QUESTION_FILES
@@ -26,7 +26,7 @@ def read_questions(corpus: Path) -> list[dict[str, str]]:
 
 
 def group_queries(corpus: Path) -> dict[str, dict[str, None]]:
-    """The distinct queries of each database, in their order."""
+    """Return the distinct queries of each database, in their order."""
     queries: dict[str, dict[str, None]] = {}
     for question in read_questions(corpus):
         queries.setdefault(question["db_id"], {})[question["query"]] = None

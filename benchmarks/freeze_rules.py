@@ -1,14 +1,14 @@
-"""Write down what the rules say of a corpus before anybody has read its gold.
+"""Record the results of rules on a corpus before its gold is reviewed.
 
     python benchmarks/freeze_rules.py RUN --out benchmarks/unseen_spider.jsonl
 
-RUN is a checkout in which the stages have run with `corrections: null`. A line per question has its
-id, the hash of its text and gold SQL, why it is excluded, both risks, its flags and its repairs by
-rule. It holds no text of the corpus. Readings that are made after the file is committed measure the
-rules on questions that they were not made with.
+In RUN the stages have run with `corrections: null`. A line per question has its id, the hash of its
+text and gold SQL, why it is excluded, both risks, its flags and its repairs by rule. It contains no
+text of the corpus. A review after the file is committed measures the rules on questions that were
+not used to make them.
 
-benchmarks/unseen_spider.jsonl is of the 71 databases of Spider that nobody had read when it was
-written, by the code of commit 35df87b5.
+benchmarks/unseen_spider.jsonl is about the 71 databases of Spider that nobody had reviewed when it
+was written, by the code of commit 35df87b5.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from answerkey.base.records import hash_question, read_jsonl, write_jsonl
 
 
 def freeze_question(question: dict[str, Any]) -> dict[str, Any]:
-    """Return what the rules say of a question, without its text, its rows or its SQL."""
+    """Return the results of rules on a question, without its text, its rows or its SQL."""
     return {
         "question_id": question["question_id"],
         "sha256": hash_question(question["question_text"], question["gold_sql"]),
@@ -37,13 +37,13 @@ def freeze_question(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def freeze_flag(flag: dict[str, Any]) -> dict[str, Any]:
-    """Return a flag's code, its kind, and whether its repair answers as gold does."""
+    """Return a flag's code, its kind, and whether its repair gives gold's answer."""
     evidence = flag["evidence"]
     return {"code": flag["code"], "kind": evidence.get("kind"), "answers": evidence.get("answers")}
 
 
 def main() -> None:
-    """Read a run, and write what its rules say."""
+    """Read a run, and write the results of its rules."""
     parser = argparse.ArgumentParser(description="write what the rules say before gold is read")
     parser.add_argument("run", type=Path)
     parser.add_argument("--out", type=Path, required=True)

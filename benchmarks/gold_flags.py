@@ -1,31 +1,34 @@
-"""How often gold with each sign is wrong, by corpus; and how well the two risks tell wrong gold.
+"""Measure how often gold with each sign is wrong, by corpus, and how well the two risks find it.
 
     python benchmarks/gold_flags.py --corpus spider RUN LABELS... --corpus bird RUN LABELS...
         [--ids FILE] [--out data/flag_precision.json]
 
-RUN is a checkout in which the stages have run on that corpus, without corrections; with rollouts in
-its data/rollouts, what models agree on counts, too. LABELS are lists of judged gold: a file as
-data/verdicts has them, or a JSON array of one of these forms:
+RUN is a checkout in which the stages have run on that corpus, without corrections. If its
+data/rollouts has rollouts, what models agree on counts, too. LABELS are lists of judged gold: a
+file in the format of data/verdicts, or a JSON array of one of these forms:
 
 - {"question_id", "sqldriller_wrong", "arcwise": {"sql_changed", "rows_changed"}}: two lists in one,
   by the ids of BIRD, which --ids maps to ours: JSON Lines of {"question_id", "bird_question_id"};
 - {"db_id", "question", "query"}, `query` being a list: all of these answers are accepted.
 
-A list says of SQL whether it is wrong, and of an answer where it can: `answers` of verdicts,
-corrected rows (arcwise), accepted answers. A verdict on SQL alone says that the answer of right SQL
-is right; that of wrong SQL counts as wrong, unless the repairs of all that doubts it have gold's
-rows. An ambiguous question counts for nothing: gold is one of its two readings, so that it is not
-wrong, and a sign that sees the other one does not err.
+A list says whether SQL is wrong, and if it can, whether the answer is: by `answers` of verdicts,
+corrected rows (arcwise), or accepted answers. If there is only a verdict on SQL, the answer of
+right SQL is right. The answer of wrong SQL counts as wrong, unless the repairs of all its doubts
+have gold's rows. An ambiguous question is not counted: gold is one of its two readings, so it is
+not wrong, and a sign for the other reading is no mistake.
 
-A sign counts where it is the strongest of its question, by what each of them says alone; one that
-is nowhere the strongest, wherever it occurs. A question that two lists judge counts twice: neither
-list is the truth. Printed are, by list and risk, the area under the ROC curve, the Brier score,
-what a risk from a threshold on finds, and how many are wrong of those of about one risk, with
-weights of other databases: ten times the databases (of a corpus with one, its questions) are
-halved, and each half is judged by what was counted on the other and on all other corpora. Then
-come, in these runs, the questions that a flag which doubts gold excludes, and the share of sound
-ones that go with them; all flags; and how often each repair and reading that answers otherwise has
-the corrected rows.
+A sign is counted on the questions whose strongest sign it is, by the precision of each sign alone.
+A sign that is nowhere the strongest is counted wherever it occurs. A question that two lists judge
+is counted twice: neither list is the truth.
+
+For each list and risk the command prints the area under the ROC curve, the Brier score, the results
+from a threshold on, and how many questions of about one risk are wrong. The risks use counts of
+other
+databases: ten times the databases (or the questions of a corpus with one database) are halved, and
+each half is judged by the counts of the other half and of all other corpora. Then it prints how
+many questions are excluded in these runs by flags that doubt gold, and the share of sound questions
+among them; all flags; and how often each repair and reading that gives another answer has the
+corrected rows.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ REPAIRED = {name for name, flag in FLAGS.items() if flag.doubts_gold and name !=
 
 
 class Label(NamedTuple):
-    """What a list says of a question: whether its SQL and its answer are wrong. None: nothing."""
+    """The judgement of a list: whether SQL and answer of a question are wrong; None: unknown."""
 
     of_list: str
     question_id: str
@@ -72,14 +75,14 @@ class Label(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A question of which a list says something."""
+    """A question that a list judges."""
 
     corpus: str
     database_name: str
     question_id: str
     hardness: str
     signs: list[Sign]
-    is_doubted: bool  # excluded by the run's policies, by a flag that doubts gold
+    is_doubted: bool  # excluded by the run's policies, for a flag that doubts gold
     of_list: str
     wrong: dict[str, bool | None]  # by target
 
@@ -92,14 +95,14 @@ class Prediction(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text with single spaces, and no semicolon at its end."""
+    """Return a text with single spaces, and without a semicolon at its end."""
     return " ".join(text.split()).rstrip(";").strip()
 
 
 def read_labels(
     path: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
 ) -> Iterator[Label]:
-    """Yield what a list says of the questions of a run."""
+    """Yield the judgements of a list on the questions of a run."""
     if path.suffix == ".jsonl":
         yield from read_judgements(path, questions)
         return
@@ -120,7 +123,7 @@ def read_labels(
 
 
 def read_judgements(path: Path, questions: list[dict[str, Any]]) -> Iterator[Label]:
-    """Yield what a file of data/verdicts says; of an ambiguous question nothing."""
+    """Yield the judgements of a file of data/verdicts, without ambiguous questions."""
     for question, verdict in match_verdicts(path, questions):
         if verdict.verdict != AMBIGUOUS:
             is_wrong = verdict.verdict == WRONG
@@ -132,7 +135,7 @@ def read_judgements(path: Path, questions: list[dict[str, Any]]) -> Iterator[Lab
 def match_verdicts(
     path: Path, questions: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], Verdict]]:
-    """Yield the questions that a file of data/verdicts is about, each with its verdict."""
+    """Yield the questions that have a verdict in a file of data/verdicts, with the verdict."""
     verdicts = choose_verdicts(read_verdict_file(path))
     for question in questions:
         sha256 = hash_question(question["question_text"], question["gold_sql"])
@@ -144,9 +147,9 @@ def match_verdicts(
 def measure_repairs(
     run: Path, labels: list[Path], ids: dict[Any, str], judged: list[Judged]
 ) -> str:
-    """Return a line: of how many golds that were corrected to other rows the corrected rows are
-    those of a repair, and of the first one; and a table, how often each rule that answers otherwise
-    is right. "" if these lists correct none."""
+    """Return a line: for how many golds that were corrected to other rows a repair, and the first
+    repair, has the corrected rows. Return a table, too: how often each rule that gives another
+    answer is right. "" if these lists correct no gold."""
     questions = list(read_jsonl(run / "data/interim/joined.jsonl"))
     corrected = [each for path in labels for each in list_corrected(path, questions, ids)]
     matches = list(match_repairs(run, corrected))
@@ -184,7 +187,7 @@ def measure_repairs(
 def list_corrected(
     path: Path, questions: list[dict[str, Any]], ids: dict[Any, str]
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield the questions that a list corrects to other rows, each with the SQL that has them."""
+    """Yield the questions that a list corrects to other rows, each with the corrected SQL."""
     if path.suffix == ".jsonl":
         for question, verdict in match_verdicts(path, questions):
             if (verdict.verdict, verdict.answers) == (WRONG, OTHER) and verdict.sql:
@@ -201,8 +204,8 @@ def list_corrected(
 def match_repairs(
     run: Path, corrected: Iterable[tuple[dict[str, Any], str]]
 ) -> Iterator[tuple[dict[str, Any], list[bool]]]:
-    """Yield each corrected question, and whether its repairs have the corrected rows, in their
-    order."""
+    """Yield each corrected question, with a list that says for each of its repairs whether it has
+    the corrected rows."""
     for name, those in groupby(corrected, key=lambda each: each[0]["database_name"]):
         with GuardedDatabase(run / f"data/databases/{name}/{name}.sqlite") as opened:
             real = Executions(opened)
@@ -253,14 +256,14 @@ def read_judged(corpus: str, run: Path, labels: list[Path], ids: dict[Any, str])
 
 
 def count(judged: Iterable[Judged], target: str) -> dict[str, Counts]:
-    """Return the counts of these judgements, by corpus: of each sign where it is the strongest."""
+    """Return the counts of these judgements by corpus: each sign on those where it is strongest."""
     return add_up(choose_signs(judged, target), target)
 
 
 def choose_signs(judged: Iterable[Judged], target: str) -> list[tuple[Judged, list[Sign]]]:
-    """Return each judgement with the strongest sign of its query, and of models: by what each sign
-    says that is counted wherever it occurs. A sign that is nowhere the strongest stands wherever
-    it occurs, or else it would be taken for its wider case."""
+    """Return each judgement with the strongest sign of its query, and the sign of models. Strength
+    is measured wherever a sign occurs. A sign that is nowhere the strongest is kept wherever it
+    occurs: otherwise its broader case would replace it."""
     pairs = [
         (each, list_telling(each, target)) for each in judged if each.wrong[target] is not None
     ]
@@ -289,15 +292,14 @@ def add_up(pairs: Iterable[tuple[Judged, list[Sign]]], target: str) -> dict[str,
 
 
 def list_telling(each: Judged, target: str) -> list[Sign]:
-    """Return the signs that tell something of a target, as answerkey.risk.risks.Risks has it: one
-    whose repair has gold's rows tells nothing of the answer."""
+    """Return the signs that count for a target, as in answerkey.risk.risks.Risks: a sign whose
+    repair has gold's rows does not count for the answer."""
     return [sign for sign in each.signs if target == "sql" or sign.answers != SAME]
 
 
 def encode_table(judged: list[Judged], target: str) -> dict[str, dict[str, Any]]:
     """Return the entry of each corpus in data/flag_precision.json, all names sorted: the questions
-    without a sign by hardness, those that have a flag, and those of which a sign is the
-    strongest."""
+    without a sign by hardness, those that have a flag, and those whose strongest sign a sign is."""
     chosen = choose_signs(judged, target)
     corpora = add_up(chosen, target)
     of_flags: dict[str, Counter[tuple[str, bool]]] = defaultdict(Counter)
@@ -319,7 +321,7 @@ def encode_table(judged: list[Judged], target: str) -> dict[str, dict[str, Any]]
 
 
 def read_counter(counter: Counter[tuple[Any, bool]]) -> list[tuple[Any, Count]]:
-    """Return the count of each thing, sorted.
+    """Return the count of each key, sorted.
 
     >>> read_counter(Counter({("b", True): 2, ("a", False): 1}))
     [('a', Count(questions=1, wrong=0)), ('b', Count(questions=2, wrong=2))]
@@ -342,7 +344,7 @@ def find_area(known: list[Prediction]) -> float | None:
 
 
 def predict_halves(judged: list[Judged], of_list: str, target: str) -> list[list[Prediction]]:
-    """Return the risks of a list's questions, each half by what was counted on all but it."""
+    """Return the risks of a list's questions; each half is judged by the counts without it."""
     judged = [each for each in judged if each.wrong[target] is not None]
     tested = [each for each in judged if each.of_list == of_list]
     databases = sorted({each.database_name for each in tested})
@@ -393,8 +395,8 @@ def write_list(judged: list[Judged], of_list: str, target: str) -> tuple[str, li
 
 
 def measure_exclusions(tested: list[Judged], target: str) -> list[str]:
-    """Return how many of the questions that flags exclude as wrong are, and the share of sound
-    ones that are lost by it."""
+    """Return how many of the questions that flags exclude as wrong are wrong, and the share of
+    sound questions that are lost."""
     excluded = [each for each in tested if each.is_doubted]
     wrong = sum(bool(each.wrong[target]) for each in excluded)
     sound = sum(not each.wrong[target] for each in tested)
@@ -421,8 +423,8 @@ def write_lists(judged: list[Judged]) -> str:
 
 
 def write_signs(judged: list[Judged], target: str) -> str:
-    """Return the table of signs: of how many judged questions that have it gold is wrong, and of
-    those of which it is the strongest."""
+    """Return the table of signs: how often gold is wrong on judged questions that have it, and on
+    those whose strongest sign it is."""
     known = [each for each in judged if each.wrong[target] is not None]
     everywhere = add_up(((each, list_telling(each, target)) for each in known), target)
     strongest = count(known, target)

@@ -1,12 +1,12 @@
-"""How often the intervals of `answerkey evaluate` hold, and how wide they are.
+"""Measure how often the intervals of `answerkey evaluate` hold, and their width.
 
     python benchmarks/intervals.py                 # the tables of benchmarks/README.md
     python benchmarks/intervals.py --draws 100     # a quick look
 
-Each draw is an evaluation: so many databases of 8 to 45 questions, an accuracy of each that is
-drawn round the true one, and questions that are right or wrong. An interval holds if the true
-accuracy is within it. `was` is the method before: databases drawn with replacement 2,000 times,
-and the middle 95 % of the means. The seed is fixed.
+Each draw is an evaluation: some databases of 8 to 45 questions, an accuracy of each that is drawn
+around the true one, and questions that are right or wrong. An interval holds if it contains the
+true accuracy. `was` is the former method: databases drawn with replacement 2,000 times, and the
+middle 95 % of the means. The seed is fixed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SEED = 41
 DATABASES = (3, 5, 10, 20)
 ACCURACIES, CORRELATIONS = (0.5, 0.7, 0.9), (0.0, 0.1, 0.2)
 LEAST, MOST = 8, 45  # questions of a database
-RESAMPLES, MOST_RESAMPLED = 2000, 300  # draws that the method before is measured on
+RESAMPLES, MOST_RESAMPLED = 2000, 300  # draws for the former method
 
 Clusters = list[list[float]]
 
 
 class Cell(NamedTuple):
-    """What is drawn: how accuracies of databases vary, and round what."""
+    """The parameters of a draw: the distribution of accuracies of databases, and their mean."""
 
     kind: str
     databases: int
@@ -41,8 +41,8 @@ class Cell(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """How often intervals hold, and their mean width; those of the method before, on fewer draws;
-    and how wide ours are there, divided by the width before."""
+    """How often intervals hold, and their mean width; the same for the former method, on fewer
+    draws; and the width of ours on these, divided by the former width."""
 
     holds: float
     width: float
@@ -51,7 +51,7 @@ class Measured(NamedTuple):
     ratio: float
 
 
-# How the accuracy of a database is drawn, so that two of its questions have the correlation.
+# The accuracy of a database is drawn so that two of its questions have the correlation.
 
 
 def draw_beta(cell: Cell, random: Random) -> float:
@@ -60,8 +60,8 @@ def draw_beta(cell: Cell, random: Random) -> float:
 
 
 def draw_of_two(cell: Cell, random: Random) -> float:
-    """One of two accuracies, each as likely; if the higher one would be above 1, then 1 and one
-    that is less likely."""
+    """Return one of two accuracies with equal probability. If the higher one would be above 1,
+    return 1 or another one, with unequal probabilities."""
     variance = cell.correlation * cell.accuracy * (1 - cell.accuracy)
     deviation = math.sqrt(variance)
     if cell.accuracy + deviation <= 1:
@@ -71,7 +71,7 @@ def draw_of_two(cell: Cell, random: Random) -> float:
     return 1 - wrong / share if random.random() < share else 1.0
 
 
-# Center and deviation of the logit, by accuracy and correlation: found by numeric integration.
+# Center and deviation of the logit, by accuracy and correlation, from numeric integration.
 _LOGITS = {
     (0.5, 0.1): (0.0, 0.7007),
     (0.5, 0.2): (0.0, 1.1065),
@@ -106,7 +106,7 @@ def draw_clusters(cell: Cell, random: Random) -> Clusters:
 
 
 def resample(clusters: Clusters, random: Random) -> Interval:
-    """The interval of the method before."""
+    """Return the interval of the former method."""
     sums = [(math.fsum(cluster), len(cluster)) for cluster in clusters]
     means = []
     for _ in range(RESAMPLES):

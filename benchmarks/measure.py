@@ -1,4 +1,4 @@
-"""Measure: what a command cost, as the operating system counted it, and tables of such numbers."""
+"""Measure the cost of commands, as the operating system counts it, and print tables of costs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Cost(NamedTuple):
-    """One run of a command.
+    """The cost of one run of a command.
 
-    cpu_s: of the process and all that it waited for, such as workers.
+    cpu_s: of the process and all processes that it waited for, such as workers.
     peak_bytes: resident memory of the largest one of these processes.
     """
 
@@ -30,13 +30,13 @@ class Cost(NamedTuple):
 
 
 def run(*command: str, folder: Path | None = None) -> tuple[Cost, str]:
-    """The cost of a command, and what it printed.
+    """Return the cost of a command, and its output.
 
-    A new process counts the memory of the one that started it as its own peak (Linux does so), so
-    whoever calls this must stay small: large work belongs in a process of its own.
+    On Linux, a new process counts the memory of its parent as its own peak. So the caller must stay
+    small: large work belongs in a separate process.
 
     Raises:
-        RuntimeError: with what it printed, where it does not end well.
+        RuntimeError: it fails; with its output.
     """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     variables = {**os.environ, "PATH": path, "DVC_NO_ANALYTICS": "1"}
@@ -59,7 +59,7 @@ def run(*command: str, folder: Path | None = None) -> tuple[Cost, str]:
 
 
 def add_costs(costs: Iterable[Cost]) -> Cost:
-    """The cost of commands that ran one after another."""
+    """Return the cost of commands that ran one after another."""
     costs = list(costs)
     return Cost(
         sum(cost.wall_s for cost in costs),
@@ -69,7 +69,7 @@ def add_costs(costs: Iterable[Cost]) -> Cost:
 
 
 def show_seconds(values: Sequence[float]) -> str:
-    """The median of some seconds, and in brackets all of them where there are several.
+    """Return the median of some seconds, with all of them in brackets if there are several.
 
     >>> show_seconds([3.0, 1.0, 1.25]), show_seconds([0.5])
     ('1.25 (3.00, 1.00, 1.25)', '0.50')
@@ -81,7 +81,7 @@ def show_seconds(values: Sequence[float]) -> str:
 
 
 def show_ratio(values: Sequence[float], limit: Sequence[float]) -> str:
-    """The ratio of two medians.
+    """Return the ratio of two medians.
 
     >>> show_ratio([2.0, 3.0, 4.0], [2.0])
     '1.50'
@@ -99,12 +99,12 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
 
 def count_cores() -> int:
-    """The cores that this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def describe_machine() -> str:
-    """What the numbers depend on beside the code, with how busy the machine is now."""
+    """Return what the numbers depend on beside the code, with the present load of the machine."""
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     return (
         f"{count_cores()} cores ({platform.machine()}), Python {platform.python_version()},"
@@ -113,5 +113,5 @@ def describe_machine() -> str:
 
 
 def tell(message: str) -> None:
-    """Tell a person who waits what is being measured."""
+    """Show a person what is being measured."""
     print(f"... {message}", file=sys.stderr, flush=True)

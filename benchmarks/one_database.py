@@ -1,11 +1,10 @@
-"""A corpus of one database, with as many questions as asked for, in the layout of a Spider release.
+"""Make a corpus of one database, with any number of questions, in the layout of a Spider release.
 
     python one_database.py TARGET QUESTIONS [ROWS]
 
-A shop's database of ROWS rows (20,000) is asked questions of forty forms about values that it
-holds: what people ask of one database day by day. A question has other words or another value than
-those before it; one in eight asks for what an earlier one asked for, in other words. The same
-arguments give the same bytes.
+The database of a shop has ROWS rows (20,000). Questions have forty forms, and ask about values that
+it holds, as people do day by day. Each question has other words or another value than those before
+it; one in eight repeats an earlier one in other words. The same arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ CREATE TABLE item (purchase_id INTEGER REFERENCES purchase (id),
 CREATE TABLE review (id INTEGER PRIMARY KEY, product_id INTEGER REFERENCES product (id),
     customer_id INTEGER REFERENCES customer (id), stars INTEGER NOT NULL, day DATE);
 """
-# The share of the rows that a table has; an item is what is left.
+# The share of all rows in each table; the others are items.
 _SHARES = {"city": 0.01, "customer": 0.12, "product": 0.04, "purchase": 0.28, "review": 0.10}
 _SYLLABLES = ("ka", "lo", "mi", "ren", "ta", "sol", "ve", "nor", "bel", "du", "fa", "gri", "han")
 _COUNTRIES = ("Peru", "Kenya", "Norway", "Japan", "Chile", "Spain", "Ghana", "India", "Canada")
@@ -178,7 +177,7 @@ _FORMS = (
 
 
 def make_database(rows: int) -> bytes:
-    """The bytes of the database, with about so many rows."""
+    """Return the bytes of the database, with about `rows` rows."""
     random = Random(rows)
     counts = {table: max(8, int(rows * share)) for table, share in _SHARES.items()}
     names = _make_names(random)
@@ -266,7 +265,7 @@ def make_database(rows: int) -> bytes:
 
 
 def _make_names(random: Random) -> Iterator[str]:
-    """Names, each once."""
+    """Yield names, each once."""
     known = set()
     while True:
         name = "".join(random.choices(_SYLLABLES, k=random.randint(2, 4))).capitalize()
@@ -276,7 +275,7 @@ def _make_names(random: Random) -> Iterator[str]:
 
 
 def list_questions(database: bytes, count: int) -> Iterator[dict[str, str]]:
-    """So many questions, of each form in turn."""
+    """Yield `count` questions, of each form in turn."""
     random = Random(count)
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(database)
@@ -296,7 +295,7 @@ def list_questions(database: bytes, count: int) -> Iterator[dict[str, str]]:
 
 
 def write_corpus(target: Path, questions: int, rows: int) -> None:
-    """Write the files of a corpus: all questions are to train on, as one database has one split."""
+    """Write the files of a corpus. All questions are in train, as one database has one split."""
     database = make_database(rows)
     path = target / "database" / NAME / f"{NAME}.sqlite"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,9 @@
-"""The pipeline against its limits: how long it takes, as ratios, with the raw seconds beside them.
+"""Compare the time of the pipeline with its limits, as ratios, with the raw seconds beside them.
 
     python benchmarks/pipeline.py --corpus DIR [--against DIR] [--repeat 3] [--rows 1,2] [--quick]
 
-It measures and never asserts. The corpus is one in the layout of a Spider release. Everything
-happens in a temporary folder. What is compared is run in turns, since a machine is not always
-equally busy.
+It measures and never asserts. The corpus has the layout of a Spider release. Everything happens in
+a temporary folder. Things that are compared run in turns, since the load of a machine varies.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from worlds import ROOT, World, make_bare_dag
 HERE = Path(__file__).resolve().parent
 SAMPLE = ROOT / "data" / "sample"
 HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
-SUITES = "generate_test_suites"  # the plain flow has nothing like it
+SUITES = "generate_test_suites"  # the plain flow has no such step
 EXECUTED = re.compile(r"(\d+) quer(?:y|ies) (?:executed|audited)")
 
 Line = tuple[str, ...]
@@ -54,7 +53,7 @@ class Bench:
         self.world = World(folder / "world", corpus)
         self.other_world = against and World(folder / "other-world", corpus, source=against)
         self.world.run_stages()
-        self.databases = folder / "databases"  # stays, whatever becomes of the world
+        self.databases = folder / "databases"  # kept, whatever happens to the world
         shutil.copytree(self.world.folder / "data" / "databases", self.databases)
         (self.databases / "manifest.json").unlink()
 
@@ -146,7 +145,7 @@ class Bench:
         return [_compare(work, "`dvc repro` from scratch", ours, self._full_s, reach)]
 
     def compare_full_run_with_other_checkout(self) -> list[Line]:
-        """Row 6; nothing where there is no other checkout."""
+        """Row 6; nothing without another checkout."""
         if self.other_world is None:
             return []
         worlds = (self.world, self.other_world)
@@ -159,7 +158,7 @@ class Bench:
         return [_compare("`dvc repro` from scratch", peer, ours, theirs, "1.25")]
 
     def list_stages(self) -> Iterator[Line]:
-        """Each stage by itself."""
+        """Yield each stage by itself."""
         for name in self.world.commands():
             found = zip(*(stages[name] for stages in self.stage_costs), strict=True)
             wall_s, cpu_s, peak = map(median, found)
@@ -171,7 +170,7 @@ class Bench:
                 self._full_s.append(_repro_from_scratch(self.world))
 
     def _repro_bare_dag(self, *options: str) -> float:
-        """Seconds of `dvc repro` where DVC is all that takes time."""
+        """Return the seconds of `dvc repro` if only DVC takes time."""
         folder = self.folder / "bare"
         if not folder.exists():
             make_bare_dag(self.world, folder)
@@ -179,7 +178,7 @@ class Bench:
         return run(*command, folder=folder)[0].wall_s
 
     def _turns(self, what: str, *, warm_up: bool = False) -> range:
-        """Numbers from 0, where 0 is one turn more that does not count if it is to warm up."""
+        """Return numbers from 0; with a warm-up, 0 is one more turn that does not count."""
         tell(f"{what}: {self.repeat} times")
         return range(self.repeat + warm_up)
 
@@ -190,13 +189,13 @@ class Bench:
 def _compare(
     work: str, peer: str, ours: Sequence[float], theirs: Sequence[float], reach: str
 ) -> Line:
-    """A line of the table."""
+    """Return a line of the table."""
     seconds = (show_seconds(ours), show_seconds(theirs), show_ratio(ours, theirs))
     return (work, peer, *seconds, reach)
 
 
 def _repro_from_scratch(world: World) -> float:
-    """Seconds of `dvc repro` where nothing has run before."""
+    """Return the seconds of `dvc repro` if nothing has run before."""
     world.clear()
     shutil.rmtree(world.folder / ".dvc" / "cache", ignore_errors=True)
     (world.folder / "dvc.lock").unlink(missing_ok=True)
@@ -221,7 +220,7 @@ def read_arguments() -> argparse.Namespace:
 def measure_rows(
     rows: dict[str, Callable[[], list[Line]]], chosen: Collection[str]
 ) -> Iterator[Line]:
-    """The chosen rows of the table, each as soon as it is measured."""
+    """Yield the chosen rows of the table, each as soon as it is measured."""
     for number, measure in rows.items():
         if number in chosen:
             for line in measure():

@@ -1,10 +1,11 @@
-"""The plain flow: what a script does that has no pipeline, in one process.
+"""The plain flow: one process that does what a script without a pipeline does.
 
     python plain_flow.py CORPUS DATABASES TARGET
 
-Copy the databases; then for each question connect, execute, classify the answer, find tables by a
-regular expression, tell difficulty and split; then execute everything again to validate; then write
-JSON. Nothing is audited, selected or exported, and nothing is there to start again from.
+It copies the databases. For each question it connects, executes, classifies the answer, finds
+tables by a regular expression, and sets difficulty and split. Then it executes everything again to
+validate, and writes JSON. Nothing is audited, selected or exported, and it cannot continue after a
+failure.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SPLITS = ("train", "eval")
 
 
 def execute(gold_sql: str, path: Path) -> Any:
-    """The answer as a JSON value."""
+    """Return the answer as a JSON value."""
     with closing(sqlite3.connect(path)) as connection:
         rows = connection.execute(gold_sql).fetchall()
     if len(rows) == 1 and len(rows[0]) == 1:
@@ -36,7 +37,7 @@ def execute(gold_sql: str, path: Path) -> Any:
 
 
 def classify(answer: Any) -> str:
-    """The type of an answer."""
+    """Return the type of an answer."""
     if isinstance(answer, int):
         return "integer"
     if isinstance(answer, float):
@@ -47,7 +48,7 @@ def classify(answer: Any) -> str:
 
 
 def extract_tables(gold_sql: str) -> list[str]:
-    """The names after FROM and JOIN."""
+    """Return the names after FROM and JOIN."""
     names = re.findall(r"\b(?:FROM|JOIN)\s+([A-Za-z_]\w*)", gold_sql, re.IGNORECASE)
     return sorted({name.lower() for name in names})
 

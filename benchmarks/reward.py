@@ -1,10 +1,10 @@
-"""The reward under a trainer's load: how fast it is, and what hostile predictions cost the others.
+"""Measure the reward under a trainer's load: its speed, and what hostile predictions cost others.
 
     python benchmarks/reward.py [--product DIR --databases DIR] [--repeat 5] [--rows 1,2] [--quick]
 
-It measures and never asserts. Predictions are the gold SQL of a product, by default the one that
-lies here (`dvc repro`), and bombs: queries that count for ever, and one that spends an hour in a
-single step of SQLite. What is compared is run in turns, since a machine is not always equally busy.
+It measures and never asserts. Predictions are the gold SQL of a product, by default that of this
+checkout (`dvc repro`), and bombs: queries that count for ever, and one that spends an hour in a
+single step of SQLite. Things that are compared run in turns, since the load of a machine varies.
 Memory and file descriptors are read from /proc, so row 6 needs Linux.
 """
 
@@ -55,14 +55,14 @@ Question = dict[str, Any]
 
 
 class Batch(NamedTuple):
-    """Completions, and the columns that a trainer hands over with them."""
+    """Completions, and the columns that a trainer passes with them."""
 
     completions: list[str]
     columns: dict[str, list[Any]]
 
 
 def read_questions(product: Path) -> list[Question]:
-    """The questions of a product, each with what its audit says."""
+    """Return the questions of a product, each with its record of the audit."""
     questions = [
         question
         for split in SPLITS
@@ -74,7 +74,7 @@ def read_questions(product: Path) -> list[Question]:
 
 
 def make_batch(questions: Sequence[Question], predictions: Sequence[str]) -> Batch:
-    """A prediction for each question."""
+    """Return a batch with a prediction for each question."""
     columns = {
         name: [question[name] for question in questions]
         for name in ("database_name", "order_matters", "max_steps", "rule")
@@ -90,7 +90,7 @@ def make_batch(questions: Sequence[Question], predictions: Sequence[str]) -> Bat
 
 @contextlib.contextmanager
 def open_loop(questions: Sequence[Question], databases: Path) -> Iterator[Callable[..., None]]:
-    """A loop over connections that stay open, without any bounds or comparison."""
+    """Yield a loop over connections that stay open, without any limits or comparison."""
     names = {question["database_name"] for question in questions}
     with contextlib.ExitStack() as stack:
         connections = {}
@@ -222,7 +222,7 @@ class Bench:
             )
 
     def compare_clock_with_none(self) -> Iterator[Line]:
-        """Row 7: what a clock costs the questions that do not read it, and those that do."""
+        """Row 7: the cost of a clock for questions that do not read it, and for those that do."""
         questions = self._take_questions(self._count)
         gold = _list_gold_sql(questions)
         timed, untimed = (
@@ -266,7 +266,7 @@ class Bench:
     def _take_turns(
         self, what: str, ways: dict[str, Callable[[], object]]
     ) -> dict[str, list[float]]:
-        """Seconds of each way, in turns; the first turn does not count."""
+        """Return the seconds of each way, in turns; the first turn does not count."""
         tell(f"{what}: {self._repeat} times")
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         for turn in range(self._repeat + 1):
@@ -278,7 +278,7 @@ class Bench:
         return seconds
 
     def _make_new(self, predictions: Sequence[str]) -> list[str]:
-        """The same queries as texts that nobody has seen before."""
+        """Return the same queries as texts that have not been used before."""
         return [f"/* {next(self._numbers)} */ {sql}" for sql in predictions]
 
     def _make_counting_bomb(self, question: Question) -> str:
@@ -292,7 +292,7 @@ class Bench:
     def _measure_bombs(
         self, make_bomb: Callable[[Question], str], places: Sequence[int]
     ) -> tuple[list[float], list[float]]:
-        """Seconds of a batch with bombs in these places, and of the same without."""
+        """Return the seconds of a batch with bombs at these positions, and of one without."""
         questions = self._take_questions(BATCH)
         innocent = make_batch(questions, _list_gold_sql(questions))
 
@@ -311,7 +311,7 @@ class Bench:
         return seconds["bombed"], seconds["innocent"]
 
     def _time_calls(self, pool: RewardPool, questions: Sequence[Question]) -> list[float]:
-        """Seconds of one call after another."""
+        """Return the seconds of one call after another."""
         seconds = []
         end = time.perf_counter() + self._beside_s
         for question in cycle(questions):
@@ -344,7 +344,7 @@ class Bench:
 
 
 def score(pool: RewardPool, batch: Batch) -> list[float]:
-    """The reward of each completion."""
+    """Return the reward of each completion."""
     return pool.score_completions(batch.completions, **batch.columns)
 
 
@@ -352,13 +352,13 @@ def score_right(pool: RewardPool, batch: Batch) -> None:
     """Score completions that are right.
 
     Raises:
-        ValueError: where one is not, for what is fast and wrong is not worth measuring.
+        ValueError: one is not, since a wrong result is not worth measuring.
     """
     check_all_right(score(pool, batch))
 
 
 def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
-    """Score gold SQL, a call for each question; raises as `score_right`."""
+    """Score gold SQL, one call per question; raises as `score_right`."""
     rewards = []
     for question in questions:
         terms = {name: question[name] for name in TERMS} | {"now": question.get("now")}
@@ -367,14 +367,14 @@ def score_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
 
 
 def execute_one_by_one(pool: RewardPool, questions: Sequence[Question]) -> None:
-    """Execute gold SQL, a call for each question."""
+    """Execute gold SQL, one call per question."""
     for question in questions:
         name, now = question["database_name"], question.get("now")
         pool.execute(question["gold_sql"], name, now=now)
 
 
 def count_resources() -> list[tuple[int, int]]:
-    """Resident bytes and open files of this process, and of all that it has started together."""
+    """Return resident bytes and open files of this process, and of all its children together."""
     children = [
         int(process)
         for path in Path("/proc/self/task").glob("*/children")
@@ -404,7 +404,7 @@ def _list_gold_sql(questions: Sequence[Question]) -> list[str]:
 def _compare(
     work: str, peer: str, ours: Sequence[float], theirs: Sequence[float], reach: str = ""
 ) -> Line:
-    """A line of the table, of rates."""
+    """Return a line of the table, of rates."""
     return work, peer, _show_rates(ours), _show_rates(theirs), show_ratio(ours, theirs), reach
 
 

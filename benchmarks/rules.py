@@ -1,12 +1,12 @@
-"""What each rule of comparison accepts, of all predictions and of those of each system.
+"""Count what each rule of comparison accepts, of all predictions and of those of each system.
 
     python benchmarks/rules.py --predictions FILE --databases DIR [--rows OUT]
 
-FILE has a JSON object a line: question_id, db_id, query (the gold SQL) and predictions, the SQL of
-each system. DIR has the databases, each in a folder of its name. Gold SQL is executed once; whether
-the order of rows matters is what the audit says of it. Each distinct prediction is executed once,
-in the bounds of gold SQL, and its rows are compared by every rule. A question whose gold SQL has no
-answer is left out, as by the pipeline, and so is one that the parser does not read.
+FILE has one JSON object per line: question_id, db_id, query (the gold SQL) and predictions, the SQL
+of each system. DIR has the databases, each in a folder of its name. Gold SQL is executed once; the
+audit decides whether the order of rows matters. Each distinct prediction is executed once, within
+the limits of gold SQL, and its rows are compared by every rule. A question is left out, as by the
+pipeline, if its gold SQL has no answer or is not parsed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")
 
 
 class Verdict(NamedTuple):
-    """What the rules say of one system's prediction, for one question.
+    """The results of the rules for one system's prediction for one question.
 
-    accepted: by the name of the rule. row_count: how many rows the prediction has; None where it
-    has none, for a `reason`.
+    accepted: by the name of the rule. row_count: the number of rows of the prediction; None if it
+        has none, with a `reason`.
     """
 
     question_id: str
@@ -46,14 +46,14 @@ class Verdict(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A question without a gold answer, and why."""
+    """A question without a gold answer, and the reason."""
 
     question_id: str
     why: str
 
 
 def read_predictions(path: Path) -> list[dict[str, Any]]:
-    """The questions of a file, those of a database together."""
+    """Return the questions of a file, grouped by database."""
     with path.open(encoding="utf-8") as file:
         return sorted(map(json.loads, file), key=itemgetter("db_id"))
 
@@ -61,7 +61,7 @@ def read_predictions(path: Path) -> list[dict[str, Any]]:
 def judge_questions(
     questions: Sequence[dict[str, Any]], databases: Path, rules: Sequence[str]
 ) -> Iterator[Verdict | LeftOut]:
-    """The verdicts on all predictions, question after question."""
+    """Yield the results for all predictions, question after question."""
     for name, group in groupby(questions, key=itemgetter("db_id")):
         path = databases / name / f"{name}.sqlite"
         with derive_facts(path) as look_up, GuardedDatabase(path) as database:
@@ -81,7 +81,7 @@ def judge_questions(
 def judge_predictions(
     question: dict[str, Any], facts: GoldFacts, database: GuardedDatabase, rules: Sequence[str]
 ) -> Iterator[Verdict]:
-    """The verdicts on the predictions for one question; a text is executed once."""
+    """Yield the results for the predictions for one question; a text is executed once."""
     known: dict[str, Verdict] = {}
     for system, sql in question["predictions"].items():
         if sql not in known:
@@ -91,7 +91,7 @@ def judge_predictions(
 
 
 def apply_rules(verdict: Verdict, facts: GoldFacts, database: GuardedDatabase) -> Verdict:
-    """The same with what each of its rules says."""
+    """Return the same with the results of its rules."""
     try:
         rows = database.execute(verdict.sql)
     except QueryError as error:
@@ -106,7 +106,7 @@ def apply_rules(verdict: Verdict, facts: GoldFacts, database: GuardedDatabase) -
 
 
 def print_rules(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
-    """How many predictions each rule accepts: all of them, and those with texts of their own."""
+    """Print how many predictions each rule accepts: of all, and of those with distinct texts."""
     distinct = {(verdict.question_id, verdict.sql): verdict for verdict in verdicts}
     lines = []
     for rule in rules:
@@ -120,7 +120,7 @@ def print_rules(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
 
 
 def print_systems(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
-    """How many predictions of each system each rule accepts."""
+    """Print how many predictions of each system each rule accepts."""
     systems = sorted(verdicts, key=itemgetter(1))
     lines = []
     for system, group in groupby(systems, key=itemgetter(1)):
@@ -131,7 +131,7 @@ def print_systems(verdicts: Sequence[Verdict], rules: Sequence[str]) -> None:
 
 
 def write_rows(path: Path, verdicts: Sequence[Verdict]) -> None:
-    """A JSON object a line and prediction."""
+    """Write one JSON object per line and prediction."""
     with path.open("w", encoding="utf-8") as file:
         for verdict in verdicts:
             record = verdict._asdict()

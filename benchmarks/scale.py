@@ -1,15 +1,15 @@
-"""The pipeline on corpora of a million questions: time, memory, and what a change costs.
+"""Run the pipeline on corpora of up to a million questions: time, memory, and the cost of a change.
 
     python benchmarks/scale.py [--questions 10000 100000] [--databases 160 1600]
         [--stages NAME ...] [--memory-limit MB] [--workers N] [--folder DIR]
 
-Every corpus is made of the sample's databases under other names (scale_corpus.py), or, where there
-is one database, of a shop's (one_database.py). Each stage is a process whose memory is limited, and
-so is that of each of its workers; the selection has the targets of params.yaml, or none where one
-database is in one split. Then one value of one database is changed, and the stages up to the audit
-run again, without those whose dependencies are the same, as in DVC; what comes after the audit goes
-through all questions as it did from scratch. It measures and never asserts. Everything happens in a
-temporary folder, one corpus at a time, and is removed.
+Every corpus is made from the sample's databases under other names (scale_corpus.py) or, with one
+database, from a shop's (one_database.py). Each stage is a process with limited memory, and so is
+each of its workers. The selection has the targets of params.yaml, or none if the one database is in
+one split. Then one value of one database is changed, and the stages up to the audit run again,
+except those whose dependencies are the same, as in DVC; later stages process all questions, as they
+did the first time. It measures and never asserts. Everything happens in a temporary folder, one
+corpus at a time, and is removed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LIMIT = resource.RLIMIT_DATA  # libraries reserve more address space than they e
 
 
 class Size(NamedTuple):
-    """How large a corpus is."""
+    """The size of a corpus."""
 
     questions: int
     databases: int
@@ -56,8 +56,8 @@ class Size(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the stages cost on a corpus from scratch, and those that ran after one database was
-    changed, with how many queries these executed."""
+    """The costs of the stages on a new corpus, and of those that ran after a change of one
+    database, with the number of queries that these executed."""
 
     size: Size
     corpus_bytes: int
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is run on a corpus: which stages, with how many workers and how much memory."""
+    """What to run on a corpus: the stages, the number of workers, and the memory."""
 
     stages: list[str]
     workers: int
@@ -100,7 +100,7 @@ def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
 
 @contextlib.contextmanager
 def limit_memory(limit_bytes: int) -> Iterator[None]:
-    """A limit that processes started meanwhile inherit."""
+    """Set a limit that processes inherit if they start in the block."""
     before = resource.getrlimit(LIMIT)
     resource.setrlimit(LIMIT, (limit_bytes, before[1]))
     try:
@@ -112,8 +112,8 @@ def limit_memory(limit_bytes: int) -> Iterator[None]:
 def measure_change(
     world: World, corpus: Path, number: int, stages: Sequence[str]
 ) -> dict[str, tuple[Cost, str]]:
-    """The cost of each stage up to the audit that has to run after one database was changed, and
-    how many queries it executed, as it says."""
+    """Return the cost of each stage up to the audit that must run after a change of one database,
+    and the number of queries in its log."""
     commands = list(world.commands())
     chosen = [name for name in commands[: commands.index(AUDIT) + 1] if name in stages]
     depends_on = {name: list_dependencies(world, name) for name in chosen}
@@ -130,7 +130,7 @@ def measure_change(
 
 
 def list_dependencies(world: World, name: str) -> list[Path]:
-    """The data that a stage depends on: of the corpus, and of other stages."""
+    """Return the data on which a stage depends: of the corpus, and of other stages."""
     stage = yaml.safe_load((world.folder / "dvc.yaml").read_text(encoding="utf-8"))["stages"][name]
     params = yaml.safe_load((world.folder / "params.yaml").read_text(encoding="utf-8"))
 
@@ -142,7 +142,7 @@ def list_dependencies(world: World, name: str) -> list[Path]:
 
 
 def hash_path(path: Path) -> str:
-    """A hash of a file, or of all files of a folder."""
+    """Return a hash of a file, or of all files of a folder."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for name in files:
@@ -152,7 +152,7 @@ def hash_path(path: Path) -> str:
 
 
 def run_stage(world: World, name: str) -> tuple[Cost, str]:
-    """The cost of a stage, and what it printed."""
+    """Return the cost of a stage, and its output."""
     cost, printed = world.listen_to_stage(name)
     spent = f"{cost.wall_s:.1f} s ({cost.cpu_s:.1f} CPU), {cost.peak_bytes / 1e6:.0f} MB"
     tell(f"{spent}: {printed.splitlines()[0]}")
@@ -160,7 +160,7 @@ def run_stage(world: World, name: str) -> tuple[Cost, str]:
 
 
 def change_database(corpus: Path, number: int, *, added: int) -> str:
-    """Change one value of one database of a corpus; its name."""
+    """Change one value of one database of a corpus; return its name."""
     if (corpus / "database" / one_database.NAME).is_dir():
         one_database.change_database(corpus, added=added)
         return one_database.NAME
@@ -171,7 +171,7 @@ def change_database(corpus: Path, number: int, *, added: int) -> str:
 
 
 def count_bytes(folder: Path) -> int:
-    """What a folder takes on the disk."""
+    """Return the size of a folder on the disk."""
     total = 0
     for path, _, files in os.walk(folder):
         total += sum(os.lstat(os.path.join(path, name)).st_blocks * 512 for name in files)

@@ -1,12 +1,12 @@
-"""A corpus of any size in the layout of a Spider release: the sample's databases under other names.
+"""Make a corpus of any size in the layout of a Spider release: copies of the sample's databases.
 
     python scale_corpus.py SAMPLE TARGET QUESTIONS DATABASES
 
 Database 12 is a copy of one of the sample's, `mountain_rescue_00012`, with one value changed, so
-that no two files are the same. Every question names its database, and from the second time that a
-question is asked of one database its SQL has other numbers. The questions of a database are
-scattered over the whole file, which is the hardest order to read them in. Nothing grows with the
-corpus but the files; the same arguments give the same bytes.
+that no two files are the same. Every question names its database. If a question is used for one
+database again, its SQL has other numbers. The questions of a database are scattered over the whole
+file, which is the hardest order for reading. Only the files grow with the corpus. The same
+arguments give the same bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Base(NamedTuple):
 
 
 def read_bases(sample: Path) -> list[Base]:
-    """The databases of the sample, by name."""
+    """Return the databases of the sample, by name."""
     bases = []
     for file in QUESTION_FILES:
         by_name: dict[str, list[dict[str, str]]] = {}
@@ -53,7 +53,7 @@ def read_bases(sample: Path) -> list[Base]:
 
 
 def _find_change(connection: sqlite3.Connection) -> str:
-    """An UPDATE that adds its parameter to a value in one row: the first number that is no key."""
+    """Return an UPDATE that adds its parameter to one value: the first number that is no key."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
     for (table,) in tables.fetchall():
         keys = {row[3] for row in connection.execute(f"PRAGMA foreign_key_list({table})")}
@@ -67,12 +67,12 @@ def _find_change(connection: sqlite3.Connection) -> str:
 
 
 def name_copy(base: Base, number: int) -> str:
-    """The name of a copy; in the order of their names, copies of a base stand together."""
+    """Return the name of a copy; sorted by name, copies of a base are together."""
     return f"{base.name}_{number:05d}"
 
 
 def locate_copy(target: Path, name: str) -> Path:
-    """Where the file of a copy lies."""
+    """Return the path of a copy."""
     return target / "database" / name / f"{name}.sqlite"
 
 
@@ -89,7 +89,7 @@ def write_copy(target: Path, base: Base, number: int, *, added: int) -> None:
 
 
 def make_question(base: Base, number: int, place: int) -> dict[str, str]:
-    """Question `place` of a copy."""
+    """Return question `place` of a copy."""
     name = name_copy(base, number)
     turn, index = divmod(place, len(base.questions))
     question = base.questions[index]
@@ -104,7 +104,7 @@ def make_question(base: Base, number: int, place: int) -> dict[str, str]:
 def list_questions(
     bases: list[Base], file: str, questions: int, databases: int
 ) -> Iterator[dict[str, str]]:
-    """The questions of a file: the first of every database, then the second, and so on."""
+    """Yield the questions of a file: the first of every database, then the second, and so on."""
     for place in range(-(-questions // databases)):
         for number in range(databases):
             base = bases[number % len(bases)]

@@ -1,12 +1,12 @@
-"""What others say of Spider's gold, beside our readings, for benchmarks/spider_readings.py.
+"""Compare others' lists on Spider's gold with our review, for benchmarks/spider_readings.py.
 
 A list is a JSON array of one of these forms:
 
 - {"db_id", "query", "question", "verdict"}: the SQL is wrong if INCORRECT, right if CORRECT or
-  PARTIALLY_CORRECT; anything else says nothing;
-- {"question_id", "edition"}: the wrong SQL of the split eval, all others there being right; where
-  the edition is not spider1.0, other gold was judged, and nothing is said;
-- {"database", "question", "gold_right"}: what people hold of gold; null says nothing.
+  PARTIALLY_CORRECT; other values are ignored;
+- {"question_id", "edition"}: the wrong SQL of the split eval; all other SQL is right. If the
+  edition is not spider1.0, other gold was judged, and the row is ignored;
+- {"database", "question", "gold_right"}: the verdict of people on gold; null is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Said = dict[str, bool]  # by question_id: whether the SQL is wrong
 
 
 def measure_lists(questions: Questions, lists: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return how far lists, each a name and a path, agree with the readings and with each other. A
+    """Return how far lists, each a name and a path, agree with our review and with each other. A
     question that is ambiguous here is not called wrong."""
     known = {name: dict(read_list(Path(path), questions)) for name, path in lists}
     ours = {name: each["verdict"].verdict == WRONG for name, each in questions.items()}
@@ -59,7 +59,7 @@ def measure_lists(questions: Questions, lists: Iterable[tuple[str, str]]) -> dic
 
 
 def read_list(path: Path, questions: Questions) -> Iterator[tuple[str, bool]]:
-    """Yield the questions of which a list says something, and whether their SQL is wrong."""
+    """Yield the questions that a list judges, and whether their SQL is wrong."""
     records = json.loads(path.read_text("utf-8"))
     form = records[0].keys()
     if "verdict" in form:
@@ -92,7 +92,8 @@ def read_list(path: Path, questions: Questions) -> Iterator[tuple[str, bool]]:
 def compare_lists(
     first: str, said: Mapping[str, bool], second: str, others: Mapping[str, bool]
 ) -> dict[str, Any]:
-    """Return of how many questions both or one of two lists call the SQL wrong, and their kappa."""
+    """Return for how many questions both or only one of two lists call SQL wrong, and their
+    kappa."""
     pairs = Counter((said[name], others[name]) for name in said if name in others)
     return {
         "first": first,

@@ -1,15 +1,15 @@
-"""What the readings of Spider's gold say: how much is wrong, whom that moves, and what rules saw.
+"""Evaluate the review of Spider's gold: how much is wrong, its effects, and what rules found.
 
     python benchmarks/spider_readings.py [--before RUN] [--after RUN] [--predictions FILE ...]
         [--list NAME FILE ...] [--verdicts FILE] [--numbers FILE] [--page FILE]
 
 --before, --after: checkouts in which the stages have run on Spider, with `corrections: null`, and
 with `corrections: spider`. --predictions: JSON Lines with question_id and `predictions`, SQL by
-system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: what was read, by
-default data/verdicts/spider.jsonl. What rules said before is in spider_rules.py.
+system. --list: judged gold of others, in a form of spider_lists.py. --verdicts: the verdicts, by
+default data/verdicts/spider.jsonl. spider_rules.py has the results of rules from before the review.
 
 The numbers are written to docs/spider.json, and with the words of benchmarks/spider_page.md.j2 to
-docs/spider.md. What needs a file that is not given stays as it stands there.
+docs/spider.md. Numbers that need a file that is not given do not change.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ Questions = dict[str, dict[str, Any]]  # of a run, by id
 
 
 def read_originals(path: Path) -> list[Verdict]:
-    """Return the verdicts on gold as it was. The query of a correction has one, too: right, with
-    the place of the one that gold is wrong."""
+    """Return the verdicts on the original gold. The query of a correction has a verdict, too:
+    right, with the file and index of the wrong gold."""
     originals: dict[tuple[str, str | None, int | None], Verdict] = {}
     for verdict in read_verdict_file(path):
         place = verdict.database_name, verdict.file, verdict.index
@@ -80,7 +80,7 @@ def group(verdicts: Iterable[Verdict], by: str) -> dict[str, list[Verdict]]:
 
 
 def measure_faults(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return the counts by split, kind and database. Needs the verdicts alone."""
+    """Return the counts by split, kind and database. Needs only the verdicts."""
     files = {file: count_verdicts(those) for file, those in group(verdicts, "file").items()}
     wrong = [each for each in verdicts if each.verdict == WRONG]
     kinds = [
@@ -113,8 +113,8 @@ def measure_faults(verdicts: Sequence[Verdict]) -> dict[str, Any]:
 
 
 def measure_agreement(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Return how far the first two readings agree, with how many of them a third one sided where
-    they differ, and how many verdicts have one reading more, which changed something."""
+    """Return how far the first two passes agree, how often a third pass agreed with one of them if
+    they differ, and how many verdicts were changed by a later pass."""
     readings = [each.readings or [] for each in verdicts]
     pairs = Counter((first, second) for first, second, *_ in readings)
     thirds = [each for each in readings if each[0] != each[1]]
@@ -131,9 +131,9 @@ def read_questions(run: Path, verdicts: Iterable[Verdict]) -> Questions:
     """Return the questions of a run without corrections by id, each with its `verdict`.
 
     Raises:
-        InputError: if a verdict is about none of them, or the run has seen verdicts itself.
+        InputError: a verdict is about none of them, or the run has used verdicts itself.
     """
-    known: defaultdict[Key, list[Verdict]] = defaultdict(list)  # several of what stands twice
+    known: defaultdict[Key, list[Verdict]] = defaultdict(list)  # several, if a question is repeated
     for verdict in verdicts:
         known[verdict.key].append(verdict)
     questions = {}
@@ -167,8 +167,8 @@ def measure_hardness(questions: Questions) -> list[dict[str, Any]]:
 
 
 def measure_product(questions: Questions, before: Path, after: Path) -> dict[str, Any]:
-    """Return how many questions each run keeps, and how many it leaves out for each reason; of
-    those with wrong SQL or a wrong answer, how many the first run keeps."""
+    """Return how many questions each run keeps, and how many it leaves out for each reason; and how
+    many of those with wrong SQL or a wrong answer the first run keeps."""
     old, new = (
         {each["question_id"]: each["reason"] for each in read_jsonl(run / EXCLUDED_FILE)}
         for run in (before, after)
@@ -198,7 +198,7 @@ def render_page(numbers: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure what is given, and write numbers and page."""
+    """Compute the numbers for the given files, and write numbers and page."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

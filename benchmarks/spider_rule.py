@@ -1,13 +1,13 @@
-"""The rule `spider` beside the execution match of taoyds/test-suite-sql-eval, on real predictions.
+"""Compare the rule `spider` with the execution match of taoyds/test-suite-sql-eval, on predictions.
 
     python benchmarks/spider_rule.py --evaluator CHECKOUT --run RUN --predictions FILE
 
 CHECKOUT: a clone of that repository, which needs sqlparse and tqdm; it is run and not copied. RUN:
 a checkout of ours that has run on the corpus. FILE: JSON Lines with question_id and `predictions`,
-SQL by system. Both judge on the real database alone, theirs by executing gold and keeping DISTINCT.
+SQL by system. Both use the real database alone; theirs executes gold and keeps DISTINCT.
 
-Printed: how often they agree, and every disagreement as a row of Markdown, with its kind: why ours
-rejects what theirs accepts, or what theirs rejects.
+It prints how often they agree, and every disagreement as a row of Markdown, with its kind: why ours
+rejects a prediction that theirs accepts, or the other way round.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def read_questions(run: Path) -> dict[str, dict[str, Any]]:
-    """The questions of a run that have an answer, whatever policies say."""
+    """Return the questions of a run that have an answer, whatever policies say."""
     with (run / "data/interim/joined.jsonl").open(encoding="utf-8") as file:
         joined = map(json.loads, file)
         return {one["question_id"]: one for one in joined if one["answer_type"] is not None}
@@ -79,7 +79,7 @@ def read_questions(run: Path) -> dict[str, dict[str, Any]]:
 def list_predictions(
     path: Path, questions: dict[str, dict[str, Any]]
 ) -> list[tuple[dict[str, Any], str, list[str]]]:
-    """Each distinct SQL for a question, with the systems that predicted it."""
+    """Return each distinct SQL for a question, with the systems that predicted it."""
     found: dict[tuple[str, str], list[str]] = {}
     with path.open(encoding="utf-8") as file:
         for record in map(json.loads, file):
@@ -90,7 +90,7 @@ def list_predictions(
 
 
 def tell_kind(question: dict[str, Any], *, theirs: bool, reason: str | None) -> str:
-    """Why the two disagree, in words that say who is right."""
+    """Return why the two disagree, in words that say which is right."""
     if theirs:
         return f"ours rejects: {reason}"
     if "order by" in question["gold_sql"].lower() and not question["order_matters"]:

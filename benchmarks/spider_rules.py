@@ -1,9 +1,10 @@
-"""What rules said of Spider's gold before it was read, beside what readers found: whence
-benchmarks/spider_readings.py has it.
+"""Compare the results of rules on Spider's gold, from before its review, with the verdicts. Used by
+benchmarks/spider_readings.py.
 
-benchmarks/seen_spider.jsonl and benchmarks/unseen_spider.jsonl (benchmarks/freeze_rules.py) are of
-the code of commit 35df87b5. Its rules were made with the readings of the first file's databases in
-view. Nobody had read those of the second one, which measures what rules are worth elsewhere.
+benchmarks/seen_spider.jsonl and benchmarks/unseen_spider.jsonl (benchmarks/freeze_rules.py) are
+from the code of commit 35df87b5. Its rules were made while the verdicts on the databases of the
+first file were known. Nobody had reviewed those of the second file, which shows how good rules are
+elsewhere.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from answerkey.risk.verdicts import AMBIGUOUS, OTHER, SAME, WRONG, Key, Verdict
 HALVES = ("seen", "unseen")
 PAIRED = "two together"
 FOLDER = Path(__file__).parent
-# The flags of that code which doubt that gold says what its question asks. The code of today has
-# only those of them that held.
+# The flags of that code that doubt whether gold says what its question asks. Today's code has only
+# those that proved right.
 DOUBTS = frozenset(
     {
         "numeric_text_order",
@@ -56,7 +57,7 @@ DOUBTS = frozenset(
     }
 )
 LEFT_OUT = DOUBTS | {"answer_risk"}  # reasons to leave a question out as doubtful
-# What became of kinds and readings, where it is not what became of their flag.
+# The fate of kinds and readings, if it differs from that of their flag.
 TODAY = {
     "join_fan_out added": "gone",
     "join_fan_out averaged": "gone",
@@ -70,7 +71,7 @@ TODAY = {
 
 
 class Case(NamedTuple):
-    """A question of which rules said something, and what readers say of it."""
+    """A question with results of rules, and its verdict."""
 
     database_name: str
     said: dict[str, Any]
@@ -78,12 +79,12 @@ class Case(NamedTuple):
 
 
 def is_wrong_answer(verdict: Verdict) -> bool:
-    """Whether the answer is wrong, too: also if what is asked cannot be said in one query."""
+    """Return whether the answer is wrong, too; also if no single query can say what is asked."""
     return verdict.verdict == WRONG and verdict.answers != SAME
 
 
 def read_half(name: str, verdicts: Mapping[Key, Verdict]) -> list[Case]:
-    """Return the questions of a half that were read."""
+    """Return the questions of a half that were reviewed."""
     cases = []
     for said in read_jsonl(FOLDER / f"{name}_spider.jsonl"):
         database_name = said["question_id"].rsplit("_", 2)[0]
@@ -94,8 +95,8 @@ def read_half(name: str, verdicts: Mapping[Key, Verdict]) -> list[Case]:
 
 
 def measure_rules(verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """Return what the page tells of both halves. An ambiguous question is neither right nor wrong,
-    and counts only where `ambiguous` says so."""
+    """Return the page's numbers for both halves. An ambiguous question is neither right nor wrong,
+    and counts only under `ambiguous`."""
     known = {verdict.key: verdict for verdict in verdicts}
     halves = {name: read_half(name, known) for name in HALVES}
     settled = {
@@ -133,7 +134,7 @@ def count_flags(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
 
 
 def count_queries(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
-    """Return the counts of each repair and reading whose query answers otherwise than gold."""
+    """Return the counts of each repair and reading whose query gives another answer than gold."""
     found: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
     for case in cases:
         rules = {each["rule"] for each in case.said["repairs"] if each["answers"] == OTHER}
@@ -143,8 +144,8 @@ def count_queries(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
 
 
 def count_cases(cases: Sequence[tuple[Case, bool]]) -> dict[str, Any]:
-    """Return how many questions these are, over how many databases, and of how many the SQL is
-    wrong; and of those whose answer is spoken against, how many these are, and how many wrong."""
+    """Return the number of questions and of databases, and of questions with wrong SQL; and how
+    many answers are doubted, and how many of these are wrong."""
     against = [case for case, speaks in cases if speaks]
     return {
         "questions": len(cases),
@@ -156,7 +157,7 @@ def count_cases(cases: Sequence[tuple[Case, bool]]) -> dict[str, Any]:
 
 
 def put_beside(halves: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return a row a name with the counts of each half, None where it has none, sorted."""
+    """Return a row per name with the counts of each half (None if it has none), sorted."""
     names = sorted({name for counts in halves.values() for name in counts})
     return [
         {
@@ -169,7 +170,7 @@ def put_beside(halves: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[
 
 
 def tell_today(name: str) -> str:
-    """Return what became of a flag, of a kind, or of a rule that has a flag's name."""
+    """Return the fate of a flag, of a kind, or of a rule that has a flag's name."""
     flag = name.split()[0]
     if name in TODAY:
         return TODAY[name]
@@ -179,8 +180,8 @@ def tell_today(name: str) -> str:
 
 
 def count_bins(cases: Sequence[Case], target: str) -> list[dict[str, Any]]:
-    """Return of the questions with about one risk how many they are, the risk of their mean, and
-    the share that is wrong: in the answer, or in SQL."""
+    """Return, for the questions of about one risk, their number, their mean risk, and the share
+    that is wrong: in the answer, or in SQL."""
     known = [case for case in cases if case.said[target] is not None]  # None: it has no answer
     rows = []
     for low, high in pairwise(BINS):
@@ -204,8 +205,8 @@ def count_bins(cases: Sequence[Case], target: str) -> list[dict[str, Any]]:
 
 
 def count_product(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
-    """Return what readers say of the questions that were left out as doubtful, and of those that
-    were kept."""
+    """Return the verdicts on the questions that were left out as doubtful, and on those that were
+    kept."""
     groups: dict[str, list[Verdict]] = {"doubted": [], "kept": []}
     for case in cases:
         if case.said["reason"] is None:
@@ -224,8 +225,8 @@ def count_product(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
 
 
 def count_missed(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
-    """Return of all faults and of those of each kind how many there are, and how many no rule
-    sees: no flag that doubts gold, no repair, no reading that answers otherwise."""
+    """Return the number of faults in all and of each kind, and how many of them rules missed: no
+    flag doubts gold, and no repair or reading gives another answer."""
     kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
         if case.verdict.verdict == WRONG:
@@ -244,8 +245,8 @@ def count_missed(cases: Iterable[Case]) -> dict[str, dict[str, int]]:
 
 
 def measure_repaired(questions: Mapping[str, dict[str, Any]], run: Path) -> dict[str, Any]:
-    """Return of each half how many answers are wrong, and how many of these have the rows of what
-    is asked among those of the repairs and readings of a run, or are those of the first one.
+    """Return, for each half, how many answers are wrong, and for how many of these a repair or
+    reading of a run, or the first one, has the right rows.
 
     questions: of the run, by id, each with its verdict.
     """

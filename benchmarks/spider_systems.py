@@ -1,8 +1,8 @@
-"""Published systems on gold as it was and as it is: whence benchmarks/spider_readings.py has them.
+"""Score published systems on original and corrected gold, for benchmarks/spider_readings.py.
 
-All are asked the same questions: those of eval that the corrected run keeps and the other one has
-an answer to, whatever its policies say. So an ambiguous question counts on neither side. The rule
-is `spider`, that of the benchmark; each run has its own databases of test suites.
+All systems answer the same questions: those of eval that the corrected run keeps, and for which the
+other run has an answer, whatever its policies say. So an ambiguous question counts on neither side.
+The rule is `spider`, that of the benchmark; each run has its own databases of test suites.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from answerkey.evaluation.scoring import Folders, Prediction, score_predictions
 from answerkey.evaluation.summary import Pair, QuestionResult, collect_results, rank_systems
 
 RULE = "spider"
-GROUNDS = ("database", "suite")  # on which a prediction is right
+GROUNDS = ("database", "suite")  # where a prediction is right
 
 Results = dict[str, list[QuestionResult]]  # by system
 
@@ -86,7 +86,7 @@ def measure_systems(
 def score_systems(
     run: Run, asked: Sequence[str], systems: Mapping[str, Mapping[str, str]]
 ) -> Results:
-    """Return what became of the predictions of each system; one that there is not is wrong."""
+    """Return the scores of each system's predictions; a missing prediction is wrong."""
     folders = Folders(run.folder / "data/databases", run.folder / "data/test_suites")
     with tempfile.TemporaryDirectory(prefix="answerkey-") as folder:
         return {
@@ -105,8 +105,8 @@ def score_systems(
 
 
 def list_systems(results: Sequence[Results], moved: Container[str]) -> list[dict[str, Any]]:
-    """Return accuracy and rank of each system on gold as it was and as it is, and the accuracy on
-    questions whose answer has changed; the best on gold as it was first."""
+    """Return accuracy and rank of each system on original and on corrected gold, and the accuracy
+    on questions whose answer has changed; first the best on original gold."""
     shares = {
         (side, on): {
             name: fmean(getattr(result, f"on_{on}") for result in of_system)
@@ -148,10 +148,10 @@ def list_systems(results: Sequence[Results], moved: Container[str]) -> list[dict
 
 
 def compare_pairs(before: Sequence[Pair], after: Sequence[Pair]) -> dict[str, int]:
-    """Return how many pairs of systems change their order, and how many are told apart beyond
-    chance on gold as it was, as it is, and on one of both alone.
+    """Return how many pairs of systems change their order, and how many differ beyond chance on
+    original gold, on corrected gold, and on only one of both.
 
-    reversed: told apart on both, the other way round.
+    reversed: they differ on both, in opposite directions.
     """
     old, new = (
         {

@@ -1,7 +1,7 @@
-"""Attacks on test suites: what says the stored answer on the real database, and guesses elsewhere.
+"""Attacks on test suites: the stored answer on the real database, and guesses elsewhere.
 
-A prediction can tell the real database from those of its suite by the numbers of its rows, so that
-the suite alone must tell what is guessed from gold.
+A prediction can distinguish the real database from those of its suite by their numbers of rows. So
+the suite alone must reject every guess.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
 from answerkey.suites.questions import write_by_heart
 
-_MOST_NEIGHBORS = 60  # of a query, as many as suites are made for
+_MOST_NEIGHBORS = 60  # of a query, as many as suites use
 _GUESSES = range(21)
-_MOST_COLUMNS = 6  # columns of a table that a bare query shows
+_MOST_COLUMNS = 6  # of a table, that bare queries show
 _CLAUSES = (
     ("where",),
     ("having",),
@@ -38,8 +38,8 @@ _ORDER_OPERATORS = ("order_dropped", "order_reversed")
 
 
 class Real(NamedTuple):
-    """What an attack knows of a real database: its schema, and the rows of its tables by their
-    quoted names."""
+    """The facts that an attack may use about a real database: its schema, and the rows of its
+    tables by their quoted names."""
 
     schema: Schema
     counts: Mapping[str, int]
@@ -55,7 +55,7 @@ def read_real(path: Path) -> Real:
 
 
 def guard(question: Question, real: Real, weak: str) -> str:
-    """The stored answer where all tables have the rows of the real database, and else a weak query.
+    """Return a query with the stored answer if all tables have their real rows, else a weak query.
 
     `SELECT * FROM (VALUES (42)) WHERE (SELECT count(*) FROM t) = 7 UNION ALL SELECT * FROM (SELECT
     1) WHERE NOT (SELECT count(*) FROM t) = 7`
@@ -67,8 +67,8 @@ def guard(question: Question, real: Real, weak: str) -> str:
 
 
 def list_small_guesses(question: Question, _real: Real) -> Iterator[str]:
-    """A small number, an empty text or NULL, where the answer is one value; no row; the value that
-    the answer has most often; and its first row."""
+    """Yield guesses: a small number, an empty text or NULL, if the answer is one value; no row; the
+    most frequent value of the answer; and its first row."""
     rows = question.list_rows()
     if len(rows) == 1 and len(rows[0]) == 1:
         yield from (f"SELECT {guess}" for guess in (*_GUESSES, "''", "NULL"))
@@ -78,7 +78,7 @@ def list_small_guesses(question: Question, _real: Real) -> Iterator[str]:
 
 
 def list_weak_queries(question: Question, real: Real) -> Iterator[str]:
-    """The neighbors of gold, those left out that change its order."""
+    """Yield the neighbors of gold, except those that change its order."""
     tree = parse_sql(question.gold_sql)
     for neighbor in list_neighbors(tree, real.schema, max_neighbors=_MOST_NEIGHBORS):
         if neighbor.name not in _ORDER_OPERATORS:
@@ -86,8 +86,8 @@ def list_weak_queries(question: Question, real: Real) -> Iterator[str]:
 
 
 def list_blunt_queries(question: Question, real: Real) -> Iterator[str]:
-    """Gold without a clause, a join or a side of a set operation, or with another aggregate; and a
-    column or an aggregate of one of its tables: queries that no neighbor has to be."""
+    """Yield gold without a clause, a join or a side of a set operation, or with another aggregate,
+    and a column or an aggregate of one of its tables: queries that are not always neighbors."""
     tree = parse_sql(question.gold_sql)
     for select in list(tree.find_all(exp.Select)):
         for clauses in _CLAUSES:
@@ -129,13 +129,13 @@ def _list_bare_queries(tree: exp.Expression, schema: Schema) -> Iterator[str]:
 
 
 def _list_tables(tree: exp.Expression, schema: Schema) -> list[Table]:
-    """The tables that a query reads."""
+    """Return the tables that a query reads."""
     named = {table.name.lower() for table in tree.find_all(exp.Table)}
     return [table for table in schema.tables if table.name.lower() in named]
 
 
 def list_unordered_queries(question: Question, _real: Real) -> Iterator[str]:
-    """Gold without an ORDER BY, and with it reversed."""
+    """Yield gold without an ORDER BY, and with it reversed."""
     tree = parse_sql(question.gold_sql)
     for node in list(tree.find_all(exp.Order)):
         for ordered in node.expressions:
@@ -147,8 +147,9 @@ def list_unordered_queries(question: Question, _real: Real) -> Iterator[str]:
 
 
 def list_scaled_counts(question: Question, real: Real) -> Iterator[str]:
-    """A count of the rows or of the distinct values of a table that gold reads, times or plus what
-    makes it the stored answer, or a small number; where the answer is one whole number."""
+    """Yield counts of the rows or of the distinct values of a table that gold reads, times or plus
+    a number that makes it the stored answer, or a small number; if the answer is one whole
+    number."""
     (answer, *others), *rows = question.list_rows()
     if others or rows or type(answer) is not int:
         return
@@ -157,7 +158,7 @@ def list_scaled_counts(question: Question, real: Real) -> Iterator[str]:
         name = quote_name(table.name)
         count = real.counts[name]
         scales = ["* 2", "/ 2", "* 3", "/ 3", "+ 1", "- 1"]
-        is_fitted = count not in (0, answer)  # what is the answer itself may be gold
+        is_fitted = count not in (0, answer)  # a count that is the answer may be gold
         if is_fitted:
             scales += [f"+ {answer - count}", f"* {answer} / {count}"]
         yield from (f"SELECT count(*) {scale} FROM {name}" for scale in scales)

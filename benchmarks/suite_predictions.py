@@ -1,4 +1,4 @@
-"""Predictions for questions that have a test suite: whence benchmarks/test_suites.py reads them."""
+"""Read predictions for questions that have a test suite, for benchmarks/test_suites.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Question:
 
     @property
     def order(self) -> Order:
-        """How far the order of the rows of the gold answer counts."""
+        """Return whether the order of the gold answer's rows counts, as an `Order`."""
         return read_order(self.order_matters, self.accepted_rows)
 
     @property
@@ -39,25 +39,26 @@ class Question:
         return self.record["operators"]
 
     def list_rows(self) -> list[tuple[Any, ...]]:
-        """The rows of the gold answer."""
+        """Return the rows of the gold answer."""
         return [tuple(row) for row in answer_rows(self.gold_answer)]
 
     def count_neighbors(self) -> Counter[str]:
-        """The neighbors of all operators, by their fate."""
+        """Return the neighbors of all operators, by their fate."""
         total: Counter[str] = Counter()
         for counts in self.operators.values():
             total.update(counts)
         return total
 
     def count_killed_by_database(self) -> int:
-        """The neighbors that the real database tells from gold, as the mutation score has them."""
+        """Return the number of neighbors that the real database kills, from the mutation score."""
         counts, score = self.count_neighbors(), self.record["mutation_score"]
         return round(score["database"] * (counts["killed"] + counts["alive"])) if score else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """SQL for a question, the systems that predicted it, and what people say of it and of gold.
+    """SQL for a question, the systems that predicted it, and the labels of people on it and on
+    gold.
 
     verdict: worse, as_good or better than gold; "" if nobody has read it. kind: its class.
     """
@@ -71,12 +72,12 @@ class Prediction:
 
     @property
     def name(self) -> tuple[str, str]:
-        """What tells predictions apart."""
+        """Return the key of a prediction."""
         return self.question.question_id, self.sql
 
 
 def read_questions(folder: Path) -> list[Question]:
-    """The questions of a checkout, up to the stage that makes suites, that have a record."""
+    """Return the questions of a checkout that have a record of the stage that makes suites."""
     interim = folder / "data" / "interim"
     known: dict[str, dict[str, Any]] = {}
     for name in ("gold_answers", "audit", "test_suites"):
@@ -103,12 +104,12 @@ def read_questions(folder: Path) -> list[Question]:
 
 
 def fold_sql(sql: str) -> str:
-    """SQL in small letters, with one space between its parts."""
+    """Return SQL in lower case, with single spaces between its parts."""
     return " ".join(sql.split()).rstrip("; ").lower()
 
 
 def join_operators(sql: str) -> str:
-    """SQL whose operators a tokenizer has cut in two, as SQLite and Spider's evaluation read it.
+    """Return SQL with operators joined that a tokenizer has cut, as Spider's evaluation reads it.
 
     >>> join_operators("SELECT name FROM ship WHERE mass > = 4")
     'SELECT name FROM ship WHERE mass >= 4'
@@ -119,7 +120,7 @@ def join_operators(sql: str) -> str:
 def read_predictions(
     path: Path, questions: list[Question], wrong_gold: Path | None
 ) -> list[Prediction]:
-    """The distinct predictions of a file, those left out that are for no question."""
+    """Return the distinct predictions of a file, without those for no question."""
     wrong = set()
     if wrong_gold is not None:
         wrong = {each["question_id"] for each in json.loads(wrong_gold.read_text("utf-8"))}
@@ -144,7 +145,7 @@ def read_predictions(
 
 
 def read_labels(path: Path, predictions: list[Prediction]) -> list[Prediction]:
-    """The predictions with the verdict and the class of those that people have read."""
+    """Return the labelled predictions, with verdict and class."""
     labels = {
         (label["question_id"], " ".join(label["prediction"].split())): label
         for label in json.loads(path.read_text("utf-8"))
@@ -158,7 +159,7 @@ def read_labels(path: Path, predictions: list[Prediction]) -> list[Prediction]:
 
 
 def read_pairs(path: Path, questions: list[Question]) -> list[Prediction]:
-    """The predictions of a list of pairs, each for the first question that has its gold SQL."""
+    """Return the predictions of a list of pairs, each for the first question with its gold SQL."""
     by_gold: dict[tuple[str, str], Question] = {}
     for question in questions:
         by_gold.setdefault((question.database_name, fold_sql(question.gold_sql)), question)

@@ -1,17 +1,18 @@
-"""Test suites: what they reject that one database accepts, what they cost, and their sizes.
+"""Measure test suites: what they reject that one database accepts, their cost, and their sizes.
 
     python benchmarks/test_suites.py --run CHECKOUT [--predictions FILE] [--labels FILE]
         [--pairs FILE] [--wrong-gold FILE] [--against CHECKOUT] [--rejections OUT]
     python benchmarks/test_suites.py --quick
 
-A CHECKOUT is one in which the stages have run, up to generate_test_suites; --quick runs them on the
-sample. Every prediction is scored against the database alone and with the suite of its question.
+In a CHECKOUT the stages have run, up to generate_test_suites; --quick runs them on the sample.
+Every prediction is scored against the database alone and with the suite of its question.
 
 --predictions: JSON Lines with db_id, question or question_id, query (gold SQL) and predictions, the
 SQL of each system. --labels: a JSON list with question_id, prediction, class and verdict: worse,
-as_good or better than gold. --pairs: a JSON list with db_id, gold and prediction, said to be
-equivalent. --wrong-gold: a JSON list with the question_id of each question whose gold is wrong.
---against: another checkout, for what only one of both rejects. It measures and never asserts.
+as_good or better than gold. --pairs: a JSON list with db_id, gold and prediction, which somebody
+called equivalent. --wrong-gold: a JSON list with the question_id of each question whose gold is
+wrong. --against: another checkout, to show what only one of both rejects. It measures and never
+asserts.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ from answerkey.sqlite.schema import quote_name, read_schema
 from answerkey.suites.questions import write_by_heart
 
 STAGE = "generate_test_suites"
-_MOST_GUARDED = 200  # rows of an answer that a guarded query says
-_SHORT = 30  # rows of an answer that a CASE or a UNION ALL of literals says
+_MOST_GUARDED = 200  # rows of an answer for which guarded queries are made
+_SHORT = 30  # rows of an answer for which a CASE or a UNION ALL of literals is made
 
 Line = tuple[str, ...]
 
@@ -65,13 +66,13 @@ class Run(NamedTuple):
         return self.folder / "data" / "test_suites"
 
     def list_product(self) -> list[Question]:
-        """The questions that were selected; all, where no stage has selected any."""
+        """Return the selected questions; all questions if no stage has selected any."""
         files = sorted((self.folder / "data" / "questions").glob("questions_*.json"))
         ids = {one["question_id"] for path in files for one in json.loads(path.read_text("utf-8"))}
         return [one for one in self.questions if not files or one.question_id in ids]
 
     def read_weak_answers(self) -> set[str]:
-        """The ids of the questions that are flagged weak_answer; of none before that stage."""
+        """Return the ids of the questions with the flag weak_answer; none before that stage."""
         path = self.folder / "data" / "interim" / "joined.jsonl"
         joined = read_jsonl(path) if path.exists() else ()
         return {
@@ -81,7 +82,7 @@ class Run(NamedTuple):
         }
 
     def score(self, predictions: Sequence[Prediction], *, with_suites: bool) -> list[bool]:
-        """Which predictions are right, by the database alone or by the suite, too."""
+        """Return which predictions are right, by the database alone or by the suite, too."""
         questions = [prediction.question for prediction in predictions]
         rewards = score_completions(
             [f"```sql\n{prediction.sql}\n```" for prediction in predictions],
@@ -101,7 +102,7 @@ class Run(NamedTuple):
         return [reward == 1.0 for reward in rewards]
 
     def judge(self, predictions: list[Prediction]) -> Judged:
-        """Score predictions, those again with suites that the database accepts."""
+        """Score predictions; those that the database accepts also run on suites."""
         right = self.score(predictions, with_suites=False)
         accepted = [one for one, is_right in zip(predictions, right, strict=True) if is_right]
         by_suite = self.score(accepted, with_suites=True)
@@ -109,7 +110,7 @@ class Run(NamedTuple):
         return Judged(accepted, rejected)
 
     def explain(self, prediction: Prediction) -> dict[str, Any]:
-        """Say where a prediction is wrong, with the rows that show it."""
+        """Return where a prediction is wrong, with rows that show it."""
         question = prediction.question
         found = explain_score(
             prediction.sql,
@@ -138,7 +139,7 @@ class Judged(NamedTuple):
     rejected: list[Prediction]
 
     def list_fooled(self) -> set[str]:
-        """The ids of the questions of which a prediction is right on the suite, too."""
+        """Return the ids of questions with a prediction that is right on the suite, too."""
         rejected = {one.name for one in self.rejected}
         return {one.question.question_id for one in self.accepted if one.name not in rejected}
 
@@ -169,7 +170,7 @@ def show_sizes(run: Run) -> Iterator[Line]:
 
 
 def show_neighbors(run: Run) -> Iterator[Line]:
-    """Count the neighbors that are killed, of those that some database of the pool tells."""
+    """Count the neighbors that are killed, of those that some database of the pool kills."""
     told = killed = by_database = 0
     for question in run.questions:
         counts = question.count_neighbors()
@@ -181,7 +182,7 @@ def show_neighbors(run: Run) -> Iterator[Line]:
 
 
 def list_operators(run: Run) -> Iterator[Line]:
-    """The fate of the neighbors of each operator."""
+    """Yield the fates of the neighbors of each operator."""
     totals: dict[str, Counter[str]] = {}
     for question in run.questions:
         for name, counts in question.operators.items():
@@ -206,7 +207,7 @@ def show_constants(run: Run) -> Iterator[Line]:
 
 
 def list_constant_queries(question: Question) -> Iterator[str]:
-    """VALUES, and where the answer is short, a UNION ALL of literals and CASE on nothing."""
+    """Yield VALUES and, if the answer is short, a UNION ALL of literals and a CASE on nothing."""
     rows = question.list_rows()
     yield write_by_heart(rows)
     if 0 < len(rows) <= _SHORT:
@@ -218,8 +219,8 @@ def list_constant_queries(question: Question) -> Iterator[str]:
 
 
 def show_guarded(run: Run) -> Iterator[Line]:
-    """Score queries that return the stored answer where a table has as many rows as in the real
-    database, and else nothing, NULL or 0."""
+    """Score queries that return the stored answer if a table has as many rows as in the real
+    database, and otherwise nothing, NULL or 0."""
     asked = [question for question in run.questions if question.suite]
     counts = {path.stem: count_rows(path) for path in run.databases.glob("*/*.sqlite")}
     predictions = [
@@ -237,7 +238,7 @@ def show_guarded(run: Run) -> Iterator[Line]:
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """The number of rows of each table, by its quoted name."""
+    """Return the number of rows of each table, by its quoted name."""
     with open_database(path) as connection:
         names = [quote_name(table.name) for table in read_schema(connection).tables]
         return {
@@ -246,8 +247,8 @@ def count_rows(path: Path) -> dict[str, int]:
 
 
 def list_guarded_queries(question: Question, counts: dict[str, int]) -> Iterator[str]:
-    """The stored answer where each table has its number of rows, and else each answer that says
-    nothing."""
+    """Yield queries with the stored answer if each table has its number of rows, and otherwise each
+    void answer."""
     rows = question.list_rows()
     if not 0 < len(rows) <= _MOST_GUARDED:
         return
@@ -262,7 +263,7 @@ def list_guarded_queries(question: Question, counts: dict[str, int]) -> Iterator
 
 
 def show_attacks(run: Run) -> Iterator[Line]:
-    """Attack the questions of the product that have a suite: of how many an attack is right."""
+    """Attack the product's questions that have a suite: count those on which an attack is right."""
     asked = [question for question in run.list_product() if question.suite and question.list_rows()]
     weak = run.read_weak_answers()
     reals = {path.stem: read_real(path) for path in run.databases.glob("*/*.sqlite")}
@@ -288,7 +289,7 @@ def show_attacks(run: Run) -> Iterator[Line]:
 
 
 def show_predictions(judged: Judged) -> Iterator[Line]:
-    """Count what the suite rejects, by what is said of gold and of the predictions."""
+    """Count what the suite rejects, by the labels of gold and of the predictions."""
     for name, is_wrong in (("gold not listed as wrong", False), ("gold listed as wrong", True)):
         total = sum(one.is_gold_wrong is is_wrong for one in judged.accepted)
         count = sum(one.is_gold_wrong is is_wrong for one in judged.rejected)
@@ -316,7 +317,7 @@ def show_labels(judged: Judged) -> Iterator[Line]:
 
 
 def show_pairs(judged: Judged) -> Line:
-    """Count pairs said to be equivalent that the suite rejects."""
+    """Count pairs called equivalent that the suite rejects."""
     ours = f"{len(judged.rejected)} rejected of {len(judged.accepted)} that agree on the database"
     return ("pairs said to be equivalent", ours)
 
@@ -331,7 +332,7 @@ def show_against(judged: Judged, other: Judged) -> Iterator[Line]:
 
 
 def write_rejections(path: Path, run: Run, judged: Sequence[Judged]) -> None:
-    """Write a JSON object a line for each prediction and pair that only the suite rejects."""
+    """Write one JSON object per line for each prediction and pair that only the suite rejects."""
     with path.open("w", encoding="utf-8") as file:
         for prediction in (one for each in judged for one in each.rejected):
             file.write(json.dumps(run.explain(prediction), ensure_ascii=False, default=str) + "\n")
@@ -354,7 +355,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def read_asked(arguments: argparse.Namespace, questions: list[Question]) -> list[Prediction]:
-    """The predictions of a run's questions, with what is said of them."""
+    """Return the predictions for a run's questions, with their labels."""
     found = read_predictions(arguments.predictions, questions, arguments.wrong_gold)
     return read_labels(arguments.labels, found) if arguments.labels is not None else found
 

@@ -24,7 +24,7 @@ class World:
     """A checkout: its stages can be run as processes or by DVC, and its params changed."""
 
     def __init__(self, folder: Path, corpus: Path, *, source: Path = ROOT) -> None:
-        """Copy the files of a checkout that git knows or would add, and choose every database of a
+        """Copy the files of a checkout that git tracks or would add. Choose every database of a
         corpus in the layout of a Spider release, with no target for the selection."""
         self.folder = folder
         _copy_checkout(source, folder)
@@ -50,12 +50,12 @@ class World:
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
 
     def commands(self) -> dict[str, str]:
-        """The command of every stage; dvc.yaml has them in an order in which they can run."""
+        """Return the command of every stage; in the order of dvc.yaml they can run."""
         text = (self.folder / "dvc.yaml").read_text(encoding="utf-8")
         return {name: stage["cmd"] for name, stage in yaml.safe_load(text)["stages"].items()}
 
     def clear(self) -> None:
-        """Remove whatever stages made."""
+        """Remove everything that stages made."""
         for name in _MADE:
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
@@ -65,18 +65,18 @@ class World:
         (self.folder / "data" / "interim" / f"{name}.keys").unlink()
 
     def run_stage(self, name: str) -> Cost:
-        """The cost of one stage as a process, without DVC."""
+        """Return the cost of one stage as a process, without DVC."""
         return self.listen_to_stage(name)[0]
 
     def listen_to_stage(self, name: str) -> tuple[Cost, str]:
-        """As `run_stage`, with what it printed."""
+        """Return the same with the stage's output."""
         program, *arguments = shlex.split(self.commands()[name])
         if program != "python":
             raise ValueError(f"Stage {name}: expected a command of `python`, found {program!r}")
         return run(sys.executable, *arguments, folder=self.folder)
 
     def run_stages(self, *, until: str | None = None) -> dict[str, Cost]:
-        """The cost of each stage from the start, one after another, up to one that is left out."""
+        """Run the stages one after another, up to one that is left out. Return the cost of each."""
         self.clear()
         costs = {}
         for name in self.commands():
@@ -86,12 +86,12 @@ class World:
         return costs
 
     def repro(self) -> tuple[Cost, str]:
-        """The cost of `dvc repro`, which takes nothing from its cache of earlier runs."""
+        """Return the cost of `dvc repro`, which uses nothing from its cache of earlier runs."""
         return run(sys.executable, "-m", "dvc", "repro", "--no-run-cache", folder=self.folder)
 
 
 def look_up(params: dict[str, Any], key: str) -> Any:
-    """The value of a dotted key."""
+    """Return the value of a dotted key."""
     for part in key.split("."):
         params = params[part]
     return params
@@ -99,8 +99,8 @@ def look_up(params: dict[str, Any], key: str) -> Any:
 
 def make_bare_dag(world: World, folder: Path) -> None:
     """Make a project with the same stages, dependencies and outs, in which every command is `true`,
-    every file is one byte, and everything is up to date; outs stay when a stage runs again, since
-    `true` makes nothing."""
+    every file is one byte, and everything is up to date. Outs persist when a stage runs again,
+    since `true` makes nothing."""
     shutil.copytree(world.folder / ".dvc", folder / ".dvc", ignore=shutil.ignore_patterns("cache"))
     definition = yaml.safe_load((world.folder / "dvc.yaml").read_text(encoding="utf-8"))
     definition.pop("plots", None)
@@ -129,7 +129,7 @@ def make_bare_dag(world: World, folder: Path) -> None:
 
 
 def _read_entry(entry: str | dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """The path and the flags of a dependency or an out."""
+    """Return the path and the flags of a dependency or an out."""
     return (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
 
 
