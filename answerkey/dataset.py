@@ -271,11 +271,11 @@ def join_records(
     iterators = {name: iter(stream) for name, stream in streams.items()}
     heads = {name: next(iterator, None) for name, iterator in iterators.items()}
     for record in records:
-        found: dict[str, Record | None] = dict.fromkeys(heads)
+        matching: dict[str, Record | None] = dict.fromkeys(heads)
         for name, head in heads.items():
             if head is not None and head["question_id"] == record["question_id"]:
-                found[name], heads[name] = head, next(iterators[name], None)
-        yield record, found
+                matching[name], heads[name] = head, next(iterators[name], None)
+        yield record, matching
     for name, head in heads.items():
         if head is not None:
             raise InputError(
@@ -316,8 +316,8 @@ def join_stages(
             stage: read_shards(interim / stage, [shard])
             for stage in ("gold_answers", "parsed", "audit", "test_suites")
         }
-        for source, found in join_records(asked, streams):
-            yield _join(source, *found.values())
+        for source, records in join_records(asked, streams):
+            yield _join(source, *records.values())
 
 
 def _join(
@@ -405,8 +405,8 @@ def read_classified(interim: Path = INTERIM) -> Iterator[Question]:
         InputError: a parsed question has no difficulty, or another question has one.
     """
     streams = {DIFFICULTY: read_jsonl(interim / DIFFICULTY)}
-    for record, found in join_records(read_jsonl(interim / JOINED), streams):
-        difficulty = (found[DIFFICULTY] or {}).get("difficulty")
+    for record, others in join_records(read_jsonl(interim / JOINED), streams):
+        difficulty = (others[DIFFICULTY] or {}).get("difficulty")
         if (difficulty is None) != (record["hardness"] is None):
             raise InputError(f"no difficulty of {record['question_id']}: {NEXT_STEP}")
         yield Question(**record, difficulty=difficulty)
@@ -427,8 +427,8 @@ def read_product(folder: Path, split: str) -> Iterator[Question]:
         SUITES: read_jsonl(folder / SUITES),
         PASS_RATES: read_jsonl(folder / PASS_RATES),
     }
-    for audit, found in join_records(read_jsonl(folder / AUDIT), streams):
-        question, suite, pass_rate = found.values()
+    for audit, records in join_records(read_jsonl(folder / AUDIT), streams):
+        question, suite, pass_rate = records.values()
         if question is None:
             continue
         if suite is None:

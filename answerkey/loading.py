@@ -156,11 +156,11 @@ def load(
     cache_folder = Path(cache) if cache else _find_cache()
     export = _find_export(source, revision, cache_folder)
     table = _find_table(export.folder, split)
-    given = dict(zip(KINDS, (databases, test_suites), strict=True))
+    own_folders = dict(zip(KINDS, (databases, test_suites), strict=True))
     folders = {}
     for kind in KINDS:
         beside = export.checkout and _find_beside(export.checkout, kind)
-        if folder := given[kind]:
+        if folder := own_folders[kind]:
             folders[kind] = Path(folder)
         elif beside and beside.is_dir():
             folders[kind] = beside

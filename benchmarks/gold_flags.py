@@ -178,9 +178,9 @@ def measure_repairs(
         for repair, is_hit in zip(question["repairs"] or (), is_same, strict=True)
         if is_hit
     )
-    for rule, one in read_counter(Counter(rules)):
+    for rule, count in read_counter(Counter(rules)):
         if "+" not in rule:
-            lines.append(f"| {rule} | {one.questions} | {one.wrong} | {hits[rule]} |")
+            lines.append(f"| {rule} | {count.questions} | {count.wrong} | {hits[rule]} |")
     return "\n".join(lines)
 
 
@@ -270,7 +270,7 @@ def choose_signs(judged: Iterable[Judged], target: str) -> list[tuple[Judged, li
     table = RiskTable(add_up(pairs, target))
     chosen = []
     for each, signs in pairs:
-        ranked = [one.sign for one in table.weigh(each.corpus, signs)]
+        ranked = [strength.sign for strength in table.weigh(each.corpus, signs)]
         of_models = [sign for sign in ranked if sign.code == AGREEMENT]
         of_query = [sign for sign in ranked if sign.code != AGREEMENT]
         chosen.append((each, of_query[:1] + of_models[:1]))
@@ -285,9 +285,9 @@ def add_up(pairs: Iterable[tuple[Judged, list[Sign]]], target: str) -> dict[str,
     """Return the counts of judgements with these signs, by corpus."""
     corpora: dict[str, Counts] = defaultdict(Counts)
     for each, signs in pairs:
-        one = Count(1, int(bool(each.wrong[target])))
-        cases = {case: one for sign in signs for case in sign.list_cases()}
-        corpora[each.corpus].merge(Counts(one, {} if signs else {each.hardness: one}, cases))
+        count = Count(1, int(bool(each.wrong[target])))
+        cases = {case: count for sign in signs for case in sign.list_cases()}
+        corpora[each.corpus].merge(Counts(count, {} if signs else {each.hardness: count}, cases))
     return corpora
 
 
@@ -312,9 +312,13 @@ def encode_table(judged: list[Judged], target: str) -> dict[str, dict[str, Any]]
     return {
         name: {
             **counts.judged._asdict(),
-            "unsigned": {level: one._asdict() for level, one in sorted(counts.unsigned.items())},
-            "flags": {code: one._asdict() for code, one in read_counter(of_flags[name])},
-            "signs": [sign._asdict() | one._asdict() for sign, one in read_counter(of_signs[name])],
+            "unsigned": {
+                level: count._asdict() for level, count in sorted(counts.unsigned.items())
+            },
+            "flags": {code: count._asdict() for code, count in read_counter(of_flags[name])},
+            "signs": [
+                sign._asdict() | count._asdict() for sign, count in read_counter(of_signs[name])
+            ],
         }
         for name, counts in corpora.items()
     }

@@ -112,6 +112,6 @@ def describe_machine() -> str:
     )
 
 
-def tell(message: str) -> None:
+def announce(message: str) -> None:
     """Show a person what is being measured."""
     print(f"... {message}", file=sys.stderr, flush=True)

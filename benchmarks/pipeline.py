@@ -21,13 +21,13 @@ from bare_loop import group_queries
 from measure import (
     Cost,
     add_costs,
+    announce,
     count_cores,
     describe_machine,
     print_table,
     run,
     show_ratio,
     show_seconds,
-    tell,
 )
 from worlds import ROOT, World, make_bare_dag
 
@@ -49,7 +49,7 @@ class Bench:
         self.repeat = repeat
         self.stage_costs: list[dict[str, Cost]] = []
         self._full_s: list[float] = []
-        tell("first run, which also compiles the modules: not measured")
+        announce("first run, which also compiles the modules: not measured")
         self.world = World(folder / "world", corpus)
         self.other_world = against and World(folder / "other-world", corpus, source=against)
         self.world.run_stages()
@@ -160,8 +160,8 @@ class Bench:
     def list_stages(self) -> Iterator[Line]:
         """Yield each stage by itself."""
         for name in self.world.commands():
-            found = zip(*(stages[name] for stages in self.stage_costs), strict=True)
-            wall_s, cpu_s, peak = map(median, found)
+            costs = zip(*(stages[name] for stages in self.stage_costs), strict=True)
+            wall_s, cpu_s, peak = map(median, costs)
             yield (name, f"{wall_s:.2f}", f"{cpu_s:.2f}", f"{peak / 1e6:.0f}")
 
     def _measure_full_run(self) -> None:
@@ -179,7 +179,7 @@ class Bench:
 
     def _turns(self, what: str, *, warm_up: bool = False) -> range:
         """Return numbers from 0; with a warm-up, 0 is one more turn that does not count."""
-        tell(f"{what}: {self.repeat} times")
+        announce(f"{what}: {self.repeat} times")
         return range(self.repeat + warm_up)
 
     def _run_script(self, name: str, *arguments: object) -> tuple[Cost, str]:

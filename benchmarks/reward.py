@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from measure import describe_machine, print_table, show_ratio, show_seconds, tell
+from measure import announce, describe_machine, print_table, show_ratio, show_seconds
 
 from answerkey.reward import RewardPool
 
@@ -148,10 +148,13 @@ class Bench:
         """Row 2."""
         questions = self._take_questions(self._count)
         batch = make_batch(questions, _list_gold_sql(questions))
-        with self._open_pool(1) as one, self._open_pool(2) as two:
+        with self._open_pool(1) as one_worker, self._open_pool(2) as two_workers:
             seconds = self._take_turns(
                 "two workers and one",
-                {"two": lambda: score_right(two, batch), "one": lambda: score_right(one, batch)},
+                {
+                    "two": lambda: score_right(two_workers, batch),
+                    "one": lambda: score_right(one_worker, batch),
+                },
             )
         two_rates, one_rates = ([len(questions) / s for s in seconds[way]] for way in seconds)
         work = "predictions a second, two workers"
@@ -184,7 +187,7 @@ class Bench:
             score_one_by_one(pool, questions)
             alone_s = median(self._time_calls(pool, questions))
             for what, make_bomb in bombs.items():
-                tell(f"one by one, beside a bomb that {what}: {self._beside_s} s")
+                announce(f"one by one, beside a bomb that {what}: {self._beside_s} s")
                 is_over = threading.Event()
                 bomber = threading.Thread(target=self._throw_bombs, args=(pool, make_bomb, is_over))
                 bomber.start()
@@ -207,7 +210,7 @@ class Bench:
         with self._open_pool(2) as pool:
             self._score_anything(pool, 5 * BATCH)
             before = count_resources()
-            tell(f"{self._scores:,} scores")
+            announce(f"{self._scores:,} scores")
             self._score_anything(pool, self._scores)
             after = count_resources()
         names = ("the process that asks", "its two workers")
@@ -267,7 +270,7 @@ class Bench:
         self, what: str, ways: dict[str, Callable[[], object]]
     ) -> dict[str, list[float]]:
         """Return the seconds of each way, in turns; the first turn does not count."""
-        tell(f"{what}: {self._repeat} times")
+        announce(f"{what}: {self._repeat} times")
         seconds: dict[str, list[float]] = {way: [] for way in ways}
         for turn in range(self._repeat + 1):
             for way, run in ways.items():

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import one_database
 import yaml
-from measure import Cost, add_costs, describe_machine, print_table, run, tell
+from measure import Cost, add_costs, announce, describe_machine, print_table, run
 from scale_corpus import name_copy, read_bases, write_copy
 from worlds import ROOT, World, look_up
 
@@ -77,12 +77,12 @@ class Plan(NamedTuple):
 def measure_size(size: Size, plan: Plan, folder: Path) -> Outcome:
     """Make a corpus, run the stages on it, change a database, run them again; remove the data."""
     corpus = folder / "corpus"
-    tell(f"{size}: making it")
+    announce(f"{size}: making it")
     if size.databases == 1:
-        made = (str(HERE / "one_database.py"), str(corpus), str(size.questions))
+        arguments = (str(HERE / "one_database.py"), str(corpus), str(size.questions))
     else:
-        made = (str(HERE / "scale_corpus.py"), str(SAMPLE), str(corpus), *map(str, size))
-    run(sys.executable, *made)
+        arguments = (str(HERE / "scale_corpus.py"), str(SAMPLE), str(corpus), *map(str, size))
+    run(sys.executable, *arguments)
     corpus_bytes = count_bytes(corpus)
     world = World(folder / "world", corpus)
     params = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
@@ -119,14 +119,14 @@ def measure_change(
     depends_on = {name: list_dependencies(world, name) for name in chosen}
     paths = {path for name in chosen for path in depends_on[name]}
     known = {path: hash_path(path) for path in paths}
-    tell(f"{change_database(corpus, number, added=1_000_000)} is changed")
-    found = {}
+    announce(f"{change_database(corpus, number, added=1_000_000)} is changed")
+    costs = {}
     for name in chosen:
         if any(hash_path(path) != known[path] for path in depends_on[name]):
             cost, printed = run_stage(world, name)
             executed = EXECUTED.search(printed)
-            found[name] = cost, executed[1] if executed else ""
-    return found
+            costs[name] = cost, executed[1] if executed else ""
+    return costs
 
 
 def list_dependencies(world: World, name: str) -> list[Path]:
@@ -155,7 +155,7 @@ def run_stage(world: World, name: str) -> tuple[Cost, str]:
     """Return the cost of a stage, and its output."""
     cost, printed = world.listen_to_stage(name)
     spent = f"{cost.wall_s:.1f} s ({cost.cpu_s:.1f} CPU), {cost.peak_bytes / 1e6:.0f} MB"
-    tell(f"{spent}: {printed.splitlines()[0]}")
+    announce(f"{spent}: {printed.splitlines()[0]}")
     return cost, printed
 
 

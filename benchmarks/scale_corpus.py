@@ -57,11 +57,13 @@ def _find_change(connection: sqlite3.Connection) -> str:
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY 1")
     for (table,) in tables.fetchall():
         keys = {row[3] for row in connection.execute(f"PRAGMA foreign_key_list({table})")}
-        for _, column, declared, _, _, place in connection.execute(f"PRAGMA table_info({table})"):
+        for _, column, declared, _, _, key_position in connection.execute(
+            f"PRAGMA table_info({table})"
+        ):
             is_number = declared.upper().startswith(("INT", "REAL", "NUM", "DEC"))
             filled = f"SELECT min(rowid) FROM {table} WHERE {column} IS NOT NULL"
             (row,) = connection.execute(filled).fetchone()
-            if is_number and not place and column not in keys and row is not None:
+            if is_number and not key_position and column not in keys and row is not None:
                 return f"UPDATE {table} SET {column} = {column} + ? WHERE rowid = {row}"
     raise ValueError("No table has a number to change: expected one that is no key")
 

@@ -52,9 +52,9 @@ def read_originals(path: Path) -> list[Verdict]:
     right, with the file and index of the wrong gold."""
     originals: dict[tuple[str, str | None, int | None], Verdict] = {}
     for verdict in read_verdict_file(path):
-        place = verdict.database_name, verdict.file, verdict.index
-        if place not in originals or verdict.verdict != RIGHT:
-            originals[place] = verdict
+        position = verdict.database_name, verdict.file, verdict.index
+        if position not in originals or verdict.verdict != RIGHT:
+            originals[position] = verdict
     return list(originals.values())
 
 

@@ -43,17 +43,17 @@ def main() -> None:
             name = question["database_name"]
             path = databases / name / f"{name}.sqlite"
             theirs = bool(eval_exec_match(str(path), sql, question["gold_sql"], False, True, False))
-            told = pool.explain_score(
+            explanation = pool.explain_score(
                 join_operators(sql),
                 question["gold_answer"],
                 database_name=name,
                 **write_order(read_order(question["order_matters"], question["accepted_rows"])),
                 max_steps=100_000_000,
             )
-            ours = told.reward == 1
+            ours = explanation.reward == 1
             agreed[theirs, ours] += len(systems)
             if theirs != ours:
-                kind = tell_kind(question, theirs=theirs, reason=told.reason)
+                kind = name_kind(question, theirs=theirs, reason=explanation.reason)
                 kinds[kind] += len(systems)
                 lines.append(f"| {question['question_id']} | {len(systems)} | {kind} |")
     print(f"{agreed.total():,} predictions")
@@ -73,23 +73,27 @@ def read_questions(run: Path) -> dict[str, dict[str, Any]]:
     """Return the questions of a run that have an answer, whatever policies say."""
     with (run / "data/interim/joined.jsonl").open(encoding="utf-8") as file:
         joined = map(json.loads, file)
-        return {one["question_id"]: one for one in joined if one["answer_type"] is not None}
+        return {
+            question["question_id"]: question
+            for question in joined
+            if question["answer_type"] is not None
+        }
 
 
 def list_predictions(
     path: Path, questions: dict[str, dict[str, Any]]
 ) -> list[tuple[dict[str, Any], str, list[str]]]:
     """Return each distinct SQL for a question, with the systems that predicted it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    systems_by_query: dict[tuple[str, str], list[str]] = {}
     with path.open(encoding="utf-8") as file:
         for record in map(json.loads, file):
             if record["question_id"] in questions:
                 for system, sql in record["predictions"].items():
-                    found.setdefault((record["question_id"], sql), []).append(system)
-    return [(questions[id_], sql, systems) for (id_, sql), systems in found.items()]
+                    systems_by_query.setdefault((record["question_id"], sql), []).append(system)
+    return [(questions[id_], sql, systems) for (id_, sql), systems in systems_by_query.items()]
 
 
-def tell_kind(question: dict[str, Any], *, theirs: bool, reason: str | None) -> str:
+def name_kind(question: dict[str, Any], *, theirs: bool, reason: str | None) -> str:
     """Return why the two disagree, in words that say which is right."""
     if theirs:
         return f"ours rejects: {reason}"

@@ -86,11 +86,11 @@ def is_wrong_answer(verdict: Verdict) -> bool:
 def read_half(name: str, verdicts: Mapping[Key, Verdict]) -> list[Case]:
     """Return the questions of a half that were reviewed."""
     cases = []
-    for said in read_jsonl(FOLDER / f"{name}_spider.jsonl"):
-        database_name = said["question_id"].rsplit("_", 2)[0]
-        verdict = verdicts.get((database_name, said["sha256"]))
+    for frozen in read_jsonl(FOLDER / f"{name}_spider.jsonl"):
+        database_name = frozen["question_id"].rsplit("_", 2)[0]
+        verdict = verdicts.get((database_name, frozen["sha256"]))
         if verdict is not None:
-            cases.append(Case(database_name, said, verdict))
+            cases.append(Case(database_name, frozen, verdict))
     return cases
 
 
@@ -119,28 +119,28 @@ def measure_rules(verdicts: Iterable[Verdict]) -> dict[str, Any]:
 
 def count_flags(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
     """Return the counts of each flag that doubts gold, and of each of its kinds."""
-    found: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
+    cases_by_flag: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
     for case in cases:
-        said: dict[str, bool] = {}
+        doubted: dict[str, bool] = {}
         for flag in case.said["flags"]:
             if flag["code"] in DOUBTS:
                 against = flag["answers"] != SAME
                 kind = f"{flag['code']} {flag['kind']}" if flag["kind"] else flag["code"]
                 for name in (flag["code"], kind):
-                    said[name] = said.get(name, False) or against
-        for name, against in said.items():
-            found[name].append((case, against))
-    return {name: count_cases(those) for name, those in found.items()}
+                    doubted[name] = doubted.get(name, False) or against
+        for name, against in doubted.items():
+            cases_by_flag[name].append((case, against))
+    return {name: count_cases(those) for name, those in cases_by_flag.items()}
 
 
 def count_queries(cases: Iterable[Case]) -> dict[str, dict[str, Any]]:
     """Return the counts of each repair and reading whose query gives another answer than gold."""
-    found: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
+    cases_by_rule: defaultdict[str, list[tuple[Case, bool]]] = defaultdict(list)
     for case in cases:
         rules = {each["rule"] for each in case.said["repairs"] if each["answers"] == OTHER}
         for rule in rules:
-            found[PAIRED if "+" in rule else rule].append((case, True))
-    return {name: count_cases(those) for name, those in found.items()}
+            cases_by_rule[PAIRED if "+" in rule else rule].append((case, True))
+    return {name: count_cases(those) for name, those in cases_by_rule.items()}
 
 
 def count_cases(cases: Sequence[tuple[Case, bool]]) -> dict[str, Any]:
@@ -162,14 +162,14 @@ def put_beside(halves: Mapping[str, Mapping[str, dict[str, Any]]]) -> list[dict[
     return [
         {
             "name": name,
-            "today": tell_today(name),
+            "today": describe_today(name),
             **{half: of.get(name) for half, of in halves.items()},
         }
         for name in names
     ]
 
 
-def tell_today(name: str) -> str:
+def describe_today(name: str) -> str:
     """Return the fate of a flag, of a kind, or of a rule that has a flag's name."""
     flag = name.split()[0]
     if name in TODAY:
@@ -251,9 +251,9 @@ def measure_repaired(questions: Mapping[str, dict[str, Any]], run: Path) -> dict
     questions: of the run, by id, each with its verdict.
     """
     halves = {
-        said["question_id"]: name
+        frozen["question_id"]: name
         for name in HALVES
-        for said in read_jsonl(FOLDER / f"{name}_spider.jsonl")
+        for frozen in read_jsonl(FOLDER / f"{name}_spider.jsonl")
     }
     wrong = {
         question_id: question

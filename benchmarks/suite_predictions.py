@@ -84,11 +84,11 @@ def read_questions(folder: Path) -> list[Question]:
         for path in sorted((interim / name).rglob("*.jsonl")):
             for record in read_jsonl(path):
                 known.setdefault(record["question_id"], {})[name] = record
-    found = []
+    questions = []
     for question in read_jsonl(interim / "splits.jsonl"):
         records = known.get(question["question_id"], {})
         if "test_suites" in records:
-            found.append(
+            questions.append(
                 Question(
                     question["question_id"],
                     question["database_name"],
@@ -100,7 +100,7 @@ def read_questions(folder: Path) -> list[Question]:
                     records["test_suites"],
                 )
             )
-    return found
+    return questions
 
 
 def fold_sql(sql: str) -> str:
@@ -128,7 +128,7 @@ def read_predictions(
     for question in questions:
         for name in (question.question_id, question.text):
             known[name, fold_sql(question.gold_sql)] = question
-    found = []
+    predictions = []
     for record in read_jsonl(path):
         name = record["question"] if "question" in record else record["question_id"]
         asked = known.get((name, fold_sql(record["query"])))
@@ -137,11 +137,11 @@ def read_predictions(
         systems: dict[str, list[str]] = {}
         for system, sql in record["predictions"].items():
             systems.setdefault(" ".join(sql.split()), []).append(system)
-        found += [
+        predictions += [
             Prediction(asked, sql, tuple(of), record.get("question_id") in wrong)
             for sql, of in systems.items()
         ]
-    return found
+    return predictions
 
 
 def read_labels(path: Path, predictions: list[Prediction]) -> list[Prediction]:
@@ -150,12 +150,12 @@ def read_labels(path: Path, predictions: list[Prediction]) -> list[Prediction]:
         (label["question_id"], " ".join(label["prediction"].split())): label
         for label in json.loads(path.read_text("utf-8"))
     }
-    found = []
-    for one in predictions:
-        label = labels.get(one.name)
-        said = {"verdict": label["verdict"], "kind": label["class"]} if label is not None else {}
-        found.append(replace(one, **said))
-    return found
+    labelled = []
+    for prediction in predictions:
+        label = labels.get(prediction.name)
+        changes = {"verdict": label["verdict"], "kind": label["class"]} if label is not None else {}
+        labelled.append(replace(prediction, **changes))
+    return labelled
 
 
 def read_pairs(path: Path, questions: list[Question]) -> list[Prediction]:
@@ -163,9 +163,9 @@ def read_pairs(path: Path, questions: list[Question]) -> list[Prediction]:
     by_gold: dict[tuple[str, str], Question] = {}
     for question in questions:
         by_gold.setdefault((question.database_name, fold_sql(question.gold_sql)), question)
-    found = []
+    predictions = []
     for pair in json.loads(path.read_text("utf-8")):
         question = by_gold.get((pair["db_id"], fold_sql(pair["gold"])))
         if question is not None:
-            found.append(Prediction(question, pair["prediction"]))
-    return found
+            predictions.append(Prediction(question, pair["prediction"]))
+    return predictions

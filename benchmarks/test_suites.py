@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from measure import describe_machine, print_table, tell
+from measure import announce, describe_machine, print_table
 from suite_attacks import ATTACKS, FITTED, guard, read_real
 from suite_predictions import (
     Prediction,
@@ -68,17 +68,21 @@ class Run(NamedTuple):
     def list_product(self) -> list[Question]:
         """Return the selected questions; all questions if no stage has selected any."""
         files = sorted((self.folder / "data" / "questions").glob("questions_*.json"))
-        ids = {one["question_id"] for path in files for one in json.loads(path.read_text("utf-8"))}
-        return [one for one in self.questions if not files or one.question_id in ids]
+        ids = {
+            question["question_id"]
+            for path in files
+            for question in json.loads(path.read_text("utf-8"))
+        }
+        return [question for question in self.questions if not files or question.question_id in ids]
 
     def read_weak_answers(self) -> set[str]:
         """Return the ids of the questions with the flag weak_answer; none before that stage."""
         path = self.folder / "data" / "interim" / "joined.jsonl"
         joined = read_jsonl(path) if path.exists() else ()
         return {
-            one["question_id"]
-            for one in joined
-            if any(flag["code"] == "weak_answer" for flag in one["flags"])
+            question["question_id"]
+            for question in joined
+            if any(flag["code"] == "weak_answer" for flag in question["flags"])
         }
 
     def score(self, predictions: Sequence[Prediction], *, with_suites: bool) -> list[bool]:
@@ -104,15 +108,21 @@ class Run(NamedTuple):
     def judge(self, predictions: list[Prediction]) -> Judged:
         """Score predictions; those that the database accepts also run on suites."""
         right = self.score(predictions, with_suites=False)
-        accepted = [one for one, is_right in zip(predictions, right, strict=True) if is_right]
+        accepted = [
+            prediction for prediction, is_right in zip(predictions, right, strict=True) if is_right
+        ]
         by_suite = self.score(accepted, with_suites=True)
-        rejected = [one for one, is_right in zip(accepted, by_suite, strict=True) if not is_right]
+        rejected = [
+            prediction
+            for prediction, is_right in zip(accepted, by_suite, strict=True)
+            if not is_right
+        ]
         return Judged(accepted, rejected)
 
     def explain(self, prediction: Prediction) -> dict[str, Any]:
         """Return where a prediction is wrong, with rows that show it."""
         question = prediction.question
-        found = explain_score(
+        explanation = explain_score(
             prediction.sql,
             question.gold_answer,
             database_name=question.database_name,
@@ -127,8 +137,8 @@ class Run(NamedTuple):
             **{"gold": question.gold_sql, "prediction": prediction.sql},
             **{"systems": prediction.systems, "verdict": prediction.verdict},
             **{"class": prediction.kind, "is_gold_wrong": prediction.is_gold_wrong},
-            **{"database": found.database, "reason": found.reason},
-            **{"missing": found.missing, "unexpected": found.unexpected},
+            **{"database": explanation.database, "reason": explanation.reason},
+            **{"missing": explanation.missing, "unexpected": explanation.unexpected},
         }
 
 
@@ -140,13 +150,17 @@ class Judged(NamedTuple):
 
     def list_fooled(self) -> set[str]:
         """Return the ids of questions with a prediction that is right on the suite, too."""
-        rejected = {one.name for one in self.rejected}
-        return {one.question.question_id for one in self.accepted if one.name not in rejected}
+        rejected = {prediction.name for prediction in self.rejected}
+        return {
+            prediction.question.question_id
+            for prediction in self.accepted
+            if prediction.name not in rejected
+        }
 
 
 def make_run(folder: Path) -> Run:
     """Run the stages on the sample, up to the one that makes suites."""
-    tell(f"the sample: the stages up to {STAGE}")
+    announce(f"the sample: the stages up to {STAGE}")
     world = World(folder, ROOT / "data" / "sample")
     world.run_stages(until=STAGE)
     return Run(folder, read_questions(folder))
@@ -171,14 +185,16 @@ def show_sizes(run: Run) -> Iterator[Line]:
 
 def show_neighbors(run: Run) -> Iterator[Line]:
     """Count the neighbors that are killed, of those that some database of the pool kills."""
-    told = killed = by_database = 0
+    counted = killed = by_database = 0
     for question in run.questions:
         counts = question.count_neighbors()
-        told += counts["killed"] + counts["alive"]
+        counted += counts["killed"] + counts["alive"]
         killed += counts["killed"]
         by_database += question.count_killed_by_database()
-    share = f"{by_database / max(told, 1):.1%} by the database, {killed / max(told, 1):.2%} by"
-    yield ("neighbors killed", f"{share} the suite alone, of {told:,}")
+    share = (
+        f"{by_database / max(counted, 1):.1%} by the database, {killed / max(counted, 1):.2%} by"
+    )
+    yield ("neighbors killed", f"{share} the suite alone, of {counted:,}")
 
 
 def list_operators(run: Run) -> Iterator[Line]:
@@ -273,14 +289,15 @@ def show_attacks(run: Run) -> Iterator[Line]:
             for question in asked
             for sql in dict.fromkeys(attack(question, reals[question.database_name]))
         ]
-        told = [
+        attacks = [
             Prediction(
-                one.question, guard(one.question, reals[one.question.database_name], one.sql)
+                guess.question,
+                guard(guess.question, reals[guess.question.database_name], guess.sql),
             )
-            for one, is_right in zip(guesses, run.score(guesses, with_suites=False), strict=True)
+            for guess, is_right in zip(guesses, run.score(guesses, with_suites=False), strict=True)
             if not is_right or name in FITTED
         ]
-        fooled = run.judge(told).list_fooled()
+        fooled = run.judge(attacks).list_fooled()
         yield (
             f"the stored answer behind a guard, and else {name}",
             f"right on {len(fooled):,} of {len(asked):,} questions of the product, of which"
@@ -291,16 +308,16 @@ def show_attacks(run: Run) -> Iterator[Line]:
 def show_predictions(judged: Judged) -> Iterator[Line]:
     """Count what the suite rejects, by the labels of gold and of the predictions."""
     for name, is_wrong in (("gold not listed as wrong", False), ("gold listed as wrong", True)):
-        total = sum(one.is_gold_wrong is is_wrong for one in judged.accepted)
-        count = sum(one.is_gold_wrong is is_wrong for one in judged.rejected)
+        total = sum(prediction.is_gold_wrong is is_wrong for prediction in judged.accepted)
+        count = sum(prediction.is_gold_wrong is is_wrong for prediction in judged.rejected)
         ours = f"{count:,} rejected of {total:,} distinct that the database accepts"
         yield (f"published predictions, {name}", ours)
 
 
 def show_labels(judged: Judged) -> Iterator[Line]:
     """Count labelled predictions that the suite rejects, by verdict and by class."""
-    total = Counter(one.verdict for one in judged.accepted if one.verdict)
-    count = Counter(one.verdict for one in judged.rejected if one.verdict)
+    total = Counter(prediction.verdict for prediction in judged.accepted if prediction.verdict)
+    count = Counter(prediction.verdict for prediction in judged.rejected if prediction.verdict)
     share = count["worse"] / max(count.total(), 1)
     yield (
         "labelled predictions rejected",
@@ -308,11 +325,15 @@ def show_labels(judged: Judged) -> Iterator[Line]:
     )
     share = count["worse"] / max(total["worse"], 1)
     yield ("of those labelled worse", f"{count['worse']} of {total['worse']}: {share:.2f}")
-    kinds = Counter((one.verdict, one.kind) for one in judged.accepted if one.verdict)
-    rejected = Counter((one.verdict, one.kind) for one in judged.rejected)
+    kinds = Counter(
+        (prediction.verdict, prediction.kind)
+        for prediction in judged.accepted
+        if prediction.verdict
+    )
+    rejected = Counter((prediction.verdict, prediction.kind) for prediction in judged.rejected)
     for (verdict, kind), number in sorted(kinds.items()):
         yield (f"{verdict}: {kind}", f"{rejected[verdict, kind]} of {number} rejected")
-    unlabelled = sum(not one.verdict for one in judged.rejected)
+    unlabelled = sum(not prediction.verdict for prediction in judged.rejected)
     yield ("rejected without a label", str(unlabelled))
 
 
@@ -324,8 +345,10 @@ def show_pairs(judged: Judged) -> Line:
 
 def show_against(judged: Judged, other: Judged) -> Iterator[Line]:
     """Compare what two runs reject of the same predictions."""
-    own, others = ({one.name for one in each.rejected} for each in (judged, other))
-    known = {one.name for one in judged.accepted} & {one.name for one in other.accepted}
+    own, others = ({prediction.name for prediction in each.rejected} for each in (judged, other))
+    known = {prediction.name for prediction in judged.accepted} & {
+        prediction.name for prediction in other.accepted
+    }
     both = len(own & others)
     yield ("rejected by both runs", f"{both}; by this one alone {len(own & known - others)}")
     yield ("rejected by the other run alone", f"{len(others & known - own)}")
@@ -334,7 +357,7 @@ def show_against(judged: Judged, other: Judged) -> Iterator[Line]:
 def write_rejections(path: Path, run: Run, judged: Sequence[Judged]) -> None:
     """Write one JSON object per line for each prediction and pair that only the suite rejects."""
     with path.open("w", encoding="utf-8") as file:
-        for prediction in (one for each in judged for one in each.rejected):
+        for prediction in (rejected for each in judged for rejected in each.rejected):
             file.write(json.dumps(run.explain(prediction), ensure_ascii=False, default=str) + "\n")
 
 
@@ -356,8 +379,10 @@ def read_arguments() -> argparse.Namespace:
 
 def read_asked(arguments: argparse.Namespace, questions: list[Question]) -> list[Prediction]:
     """Return the predictions for a run's questions, with their labels."""
-    found = read_predictions(arguments.predictions, questions, arguments.wrong_gold)
-    return read_labels(arguments.labels, found) if arguments.labels is not None else found
+    predictions = read_predictions(arguments.predictions, questions, arguments.wrong_gold)
+    return (
+        read_labels(arguments.labels, predictions) if arguments.labels is not None else predictions
+    )
 
 
 def measure(arguments: argparse.Namespace, folder: Path) -> None:

@@ -29,7 +29,7 @@ from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons, list_set_aside
 from answerkey.sqlite.answers import Queries
-from answerkey.sqlite.clock import tell_clock_readers
+from answerkey.sqlite.clock import describe_clock_readers
 from answerkey.sqlite.guard import Limits
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def main(params: Params) -> None:
     done = f"{spell_count(run.databases, 'database')}, {spell_count(run.executed, 'query')}"
     left = f"{spell_count(answers, 'answer')}, {reasons.total()} without{list_counts(reasons)}"
     log.info(f"{questions} in {done} executed: {left}")
-    if words := tell_clock_readers(failures):
+    if words := describe_clock_readers(failures):
         log.info(words)
 
 

@@ -76,10 +76,10 @@ def imports_sqlglot(parts: list[str]) -> bool:
 
 
 def _list_files(part: str) -> list[tuple[str, Path]]:
-    place = (ROOT if part.startswith("answerkey/") else SHIPPED) / part
-    if place.is_file():
-        return [("", place)]
-    names = {path.relative_to(place): path for path in place.rglob("*") if path.is_file()}
+    root = (ROOT if part.startswith("answerkey/") else SHIPPED) / part
+    if root.is_file():
+        return [("", root)]
+    names = {path.relative_to(root): path for path in root.rglob("*") if path.is_file()}
     return [
         (name.as_posix(), names[name])
         for name in sorted(names)

@@ -197,8 +197,8 @@ def _check_section(kind: Any, value: Any, key: str, mistakes: list[str]) -> Any:
         if field.name not in value
     ]
     if missing:
-        given = ", ".join(str(name)[:_SHOWN] for name in value)
-        mistakes.append(f"no key {', '.join(missing)}: expected it among {given}")
+        shown_keys = ", ".join(str(name)[:_SHOWN] for name in value)
+        mistakes.append(f"no key {', '.join(missing)}: expected it among {shown_keys}")
     checked = {
         name: _check(of_field, value[name], f"{prefix}{name}", mistakes)
         for name, of_field in kinds.items()

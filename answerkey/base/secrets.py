@@ -100,18 +100,18 @@ def find_secrets(text: str) -> list[str]:
     (['a#b'], ['a%20b'])
     """
     values = [match["value"] for match in _FIELD.finditer(text)]
-    found = [value.strip("'\"{}") for value in values]
-    found += [value[1:-1].replace("}}", "}") for value in values if value.startswith("{")]  # ODBC
+    secrets = [value.strip("'\"{}") for value in values]
+    secrets += [value[1:-1].replace("}}", "}") for value in values if value.startswith("{")]  # ODBC
     if head := _URL_HEAD.search(text):
-        found += [match["value"] for match in _PARAMETER.finditer(text, head.end())]
+        secrets += [match["value"] for match in _PARAMETER.finditer(text, head.end())]
         before, is_there, _ = text[head.end() :].rpartition("@")
         _, has_password, password = before.partition(":")
         if is_there and has_password:
-            found.append(password)
+            secrets.append(password)
     elif not re.search(r"\s", text):  # kim:password@host, or oracle:thin:kim/password@//host
         user, _, password = text.rpartition("@")[0].partition(":")
-        found += [password] if "/" not in user else []
-    return [secret for secret in dict.fromkeys(found) if secret]
+        secrets += [password] if "/" not in user else []
+    return [secret for secret in dict.fromkeys(secrets) if secret]
 
 
 def has_plain_userinfo(url: str) -> bool:

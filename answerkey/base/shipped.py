@@ -25,8 +25,8 @@ def find_dep(path: Path, *, stage: str) -> Path:
     Raises:
         InputError: DVC would not notice a change of the project's file; names the line to add.
     """
-    found = find_file(path)
-    if found == path and path.exists() and PIPELINE.is_file():
+    file = find_file(path)
+    if file == path and path.exists() and PIPELINE.is_file():
         deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
         places = {Path(dep).absolute() for dep in deps}
         is_param = any(dep.startswith(f"${{{stage}.") for dep in deps)
@@ -35,4 +35,4 @@ def find_dep(path: Path, *, stage: str) -> Path:
                 f"{PIPELINE}: DVC would not notice changes in {path}: expected - {path.as_posix()}"
                 f" among deps of {stage}"
             )
-    return found
+    return file

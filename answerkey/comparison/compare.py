@@ -172,7 +172,7 @@ def find_nearest(
                 yield None
                 continue
             places = np.flatnonzero(row >= row.max() - 0.1).tolist()  # some are equal when rounded
-            similarities = [round(float(row[place]) / 100, 3) for place in places]
+            similarities = [round(float(row[column_index]) / 100, 3) for column_index in places]
             best = max(similarities)
             yield Nearest(places[similarities.index(best)], best, int(count))
 
@@ -289,8 +289,8 @@ def _find_near_leaks(records: list[Fingerprint], findings: Findings, min_similar
     for sides in _list_shared(records, "template"):
         for own, others in (sides, sides[::-1]):
             texts, of_others = ([record.text for record in side] for side in (own, others))
-            found = find_nearest(texts, of_others, min_similarity)
-            for record, nearest in zip(own, found, strict=True):
+            nearest_texts = find_nearest(texts, of_others, min_similarity)
+            for record, nearest in zip(own, nearest_texts, strict=True):
                 if nearest is not None:
                     other = others[nearest.place].question_id
                     evidence = {"other": other, "similarity": nearest.similarity}

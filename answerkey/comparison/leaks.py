@@ -56,7 +56,7 @@ def _find_near(
     that share both fields are in two groups, and are counted once."""
     template, answer = ((field,) for field in _SHARED_BY_NEAR)
     both = template + answer
-    found: dict[tuple[Fields, str], tuple[Nearest, str]] = {}
+    nearest_by_fields: dict[tuple[Fields, str], tuple[Nearest, str]] = {}
     known = _group(train, [template, answer, both])
     for shared, own in _group(held_out, [template, answer, both]).items():
         others = known.get(shared, [])
@@ -65,13 +65,17 @@ def _find_near(
         for record, nearest in zip(own, find_nearest(texts, of_others), strict=True):
             if nearest is not None:
                 example = others[nearest.place].question_id
-                found[fields, record.question_id] = nearest, example
+                nearest_by_fields[fields, record.question_id] = nearest, example
     for record in held_out:
-        near = [pair for of in (template, answer) if (pair := found.get((of, record.question_id)))]
+        near = [
+            pair
+            for of in (template, answer)
+            if (pair := nearest_by_fields.get((of, record.question_id)))
+        ]
         if near:
             _, example = max(near, key=lambda pair: pair[0].similarity)
             count = sum(nearest.near for nearest, _ in near)
-            if (twice := found.get((both, record.question_id))) is not None:
+            if (twice := nearest_by_fields.get((both, record.question_id))) is not None:
                 count -= twice[0].near
             evidence = {"kind": WORDING, "example": example, "count": count}
             yield record.question_id, Finding("seen_in_train", evidence)

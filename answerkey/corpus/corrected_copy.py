@@ -100,8 +100,8 @@ def correct_folder(
     entries = read_corrections(path)
     tree = _read_tree(root)
     names = [name for name in tree.files if not tree.is_of_databases(name)]
-    found = (read_question_file(root, name, layouts) for name in names)
-    files = [file for file in found if file is not None]
+    read_files = (read_question_file(root, name, layouts) for name in names)
+    files = [file for file in read_files if file is not None]
     if not files:
         known = "; ".join(f"{name}: {', '.join(each.required)}" for name, each in layouts.items())
         raise InputError(
@@ -195,9 +195,9 @@ def _read_tree(root: Path) -> _Tree:
         OSError: a folder cannot be read.
     """
     tree = _Tree([], [], [], [])
-    for place, folders, files in os.walk(root, onerror=_raise):
+    for folder, folders, files in os.walk(root, onerror=_raise):
         folders.sort()
-        here = Path(place)
+        here = Path(folder)
         if _holds_databases(here, folders):
             tree.databases.append(here.relative_to(root).as_posix())
         for path in [here / name for name in (*folders, *sorted(files))]:
@@ -221,13 +221,13 @@ def _raise(error: OSError) -> None:
 def _holds_databases(folder: Path, children: Iterable[str]) -> bool:
     """Return whether it has a folder ID with ID.sqlite or schema.sql."""
     places = DirectoryDatabases(folder, ("",), _DATABASE_FILES)
-    return any(place.is_file() for child in children for place in places.list_places(child))
+    return any(path.is_file() for child in children for path in places.list_places(child))
 
 
 def _check_link(root: Path, path: Path, name: str) -> None:
     target = os.readlink(path)
-    place = os.path.normpath(os.path.join(os.path.dirname(name), target))
-    leads_out = os.path.isabs(target) or place.split(os.sep)[0] == os.pardir
+    destination = os.path.normpath(os.path.join(os.path.dirname(name), target))
+    leads_out = os.path.isabs(target) or destination.split(os.sep)[0] == os.pardir
     if leads_out or not Path(os.path.realpath(path)).is_relative_to(root):
         raise InputError(
             f"{path}: links to {target}: expected no link that leads out of the folder; `cp -rL`"
@@ -326,7 +326,7 @@ def _execute(
 
 def _open(db_id: str, places: DirectoryDatabases, made: Path) -> tuple[Path, Schema] | None:
     """Return a database and its schema; None if there is none that can be read."""
-    path = next((place for place in places.list_places(db_id) if place.is_file()), None)
+    path = next((candidate for candidate in places.list_places(db_id) if candidate.is_file()), None)
     if path is None:
         return None
     try:

@@ -115,7 +115,7 @@ def _check_pages(connection: sqlite3.Connection, check: str) -> tuple[str, list[
             check = "quick_check"
             supplied.add(missing[0])
             if missing["collation"] is not None:
-                connection.create_collation(missing["collation"], lambda one, other: 0)
+                connection.create_collation(missing["collation"], lambda left, right: 0)
             else:
                 connection.create_function(missing["function"], -1, lambda *_: None)
 

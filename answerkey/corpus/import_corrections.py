@@ -145,12 +145,12 @@ def _read_verdict(row: Row, where: str) -> str | None:
     """Return the verdict of a row: a label, a field such as `expert_wrong`, or error classes."""
     for name in (*LABELS, *(name for name in row if name.endswith("_wrong"))):
         if row.get(name) not in (None, ""):
-            word = _WORDS.get(str(row[name]).strip().lower())
-            if word is None:
+            verdict = _WORDS.get(str(row[name]).strip().lower())
+            if verdict is None:
                 raise InputError(f"{where}: {name} is {row[name]!r}, expected right or wrong")
             if name.endswith("_wrong"):  # true means wrong
-                return RIGHT if word == WRONG else WRONG
-            return word
+                return RIGHT if verdict == WRONG else WRONG
+            return verdict
     return WRONG if row.get("classes") else None
 
 
@@ -230,30 +230,32 @@ def _import_claims(
             done.counts["about another query"] += 1
             continue
         changes = _list_changes(claim, question)
-        word = claim.verdict or (WRONG if changes else RIGHT)
+        verdict = claim.verdict or (WRONG if changes else RIGHT)
         database, question_text = question["database_name"], question["question_text"]
         key = database, hash_question(question_text, question["gold_sql"])
         if key in decided:
             done.counts["repeated"] += 1
             continue
         decided.add(key)
-        said = others.get((database, hash_question(question_text, "")), {}) | others.get(key, {})
-        against = sorted(name for name in said if said[name] != word)
-        reason = claim.reason or f"The list says {word}."
+        other_verdicts = others.get((database, hash_question(question_text, "")), {}) | others.get(
+            key, {}
+        )
+        against = sorted(name for name in other_verdicts if other_verdicts[name] != verdict)
+        reason = claim.reason or f"The list says {verdict}."
         if against:
-            done.disputed.append(f"{question['question_id']}: {word}, but not by {against[0]}")
+            done.disputed.append(f"{question['question_id']}: {verdict}, but not by {against[0]}")
             reason += f" Disputed: {', '.join(against)} says otherwise."
-        if changes and word == WRONG:
+        if changes and verdict == WRONG:
             done.counts["corrected"] += 1
             done.corrections.append(_make_correction(question, changes, reason, facts["source"]))
         else:
-            done.counts[word] += 1
+            done.counts[verdict] += 1
             about = {
                 "database_name": database,
                 "question_text": question_text,
                 "gold_sql": question["gold_sql"],
             }
-            done.verdicts.append(about | {"verdict": word, "reason": reason} | facts)
+            done.verdicts.append(about | {"verdict": verdict, "reason": reason} | facts)
     return done
 
 
@@ -286,18 +288,18 @@ def _make_correction(
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
     """Return the verdicts of all other files of verdicts and corrections, by key and name of the
     file. For a correction that names no query, the key has an empty one."""
-    said: dict[Key, dict[str, str]] = defaultdict(dict)
+    verdicts: dict[Key, dict[str, str]] = defaultdict(dict)
     for verdict in read_verdicts():
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
-            said[verdict.key][stem] = verdict.verdict
+            verdicts[verdict.key][stem] = verdict.verdict
     for path in list_files(CORRECTIONS, "*.yaml"):
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
             sha256 = correction.sha256 or hash_question(
                 correction.question or "", correction.gold_sql or ""
             )
-            said[database, sha256][path.stem] = WRONG
-    return said
+            verdicts[database, sha256][path.stem] = WRONG
+    return verdicts
 
 
 def import_list(path: Path, *, corpus: str, name: str, source: str, license: str, day: str) -> None:

@@ -221,7 +221,9 @@ def withdraw_unconfirmed(
 
     corrections: those by a hash, by the questions that they have changed.
     """
-    said = {(*verdict.key, verdict.sql): verdict for verdict in verdicts if verdict.sql}
+    verdicts_by_query = {
+        (*verdict.key, verdict.sql): verdict for verdict in verdicts if verdict.sql
+    }
     kept: list[SourceQuestion] = []
     withdrawn: list[Withdrawn] = []
     for question in questions:
@@ -231,7 +233,7 @@ def withdraw_unconfirmed(
         judged = question["database_name"], original["gold_sql"], question["gold_sql"]
         execution = executions.get(name_pair(*judged))
         if correction is not None and execution is not None:
-            verdicts_here = (said.get((*key, question["gold_sql"])) for key in keys)
+            verdicts_here = (verdicts_by_query.get((*key, question["gold_sql"])) for key in keys)
             verdict = next(filter(None, verdicts_here), None)
             why = explain_contradiction(
                 execution,

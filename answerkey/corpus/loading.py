@@ -219,10 +219,12 @@ class Correction:
 
     def __post_init__(self) -> None:
         quoted, hashed = ("question", "gold_sql"), ("file", "index", "sha256")
-        given = tuple(name for name in (*quoted, *hashed) if getattr(self, name) is not None)
-        if given not in (quoted, quoted[:1], hashed):
+        given_fields = tuple(name for name in (*quoted, *hashed) if getattr(self, name) is not None)
+        if given_fields not in (quoted, quoted[:1], hashed):
             expected = "question, with gold_sql or without, or file, index and sha256"
-            raise ValueError(f"expected {expected}, found {', '.join(given) or 'none of them'}")
+            raise ValueError(
+                f"expected {expected}, found {', '.join(given_fields) or 'none of them'}"
+            )
         if (self.action == REPLACE) != bool(self.replacement):
             raise ValueError("expected a replacement for action replace, and for no other")
 
@@ -362,8 +364,8 @@ def _choose_query(
 
 def _correct(question: SourceQuestion, correction: Correction, where: str) -> SourceQuestion:
     note = correction.note
-    given = correction.replacement or {}
-    replacement = {field: given[field] for field in REPLACEABLE if field in given}
+    new_values = correction.replacement or {}
+    replacement = {field: new_values[field] for field in REPLACEABLE if field in new_values}
     fields = cast("dict[str, str]", question)
     if replacement:
         note["original"] = {field: fields.get(field, "") for field in replacement}

@@ -68,20 +68,20 @@ def list_members(text: str) -> Iterator[Member]:
     end = {"[": "]", "{": "}"}.get(text[start : start + 1])
     if end is None:
         raise json.JSONDecodeError("Expecting [ or {", text, start)
-    place = _skip_blanks(text, start + 1)
-    if text[place : place + 1] == end:
+    position = _skip_blanks(text, start + 1)
+    if text[position : position + 1] == end:
         return
     while True:
-        first, key = place, None
+        first, key = position, None
         if end == "}":
-            key, place = _raw_decode(text, place)
-            place = _skip_blanks(text, _expect(":", text, _skip_blanks(text, place)))
-        value, behind = _raw_decode(text, place)
-        yield Member(first, behind, key, value, place)
-        place = _skip_blanks(text, behind)
-        if text[place : place + 1] == end:
+            key, position = _raw_decode(text, position)
+            position = _skip_blanks(text, _expect(":", text, _skip_blanks(text, position)))
+        value, behind = _raw_decode(text, position)
+        yield Member(first, behind, key, value, position)
+        position = _skip_blanks(text, behind)
+        if text[position : position + 1] == end:
             return
-        place = _skip_blanks(text, _expect(",", text, place))
+        position = _skip_blanks(text, _expect(",", text, position))
 
 
 def _list_array(text: str) -> Iterator[Member]:
@@ -111,10 +111,10 @@ def _skip_blanks(text: str, start: int) -> int:
     return cast("re.Match[str]", _BLANKS.match(text, start)).end()
 
 
-def _expect(mark: str, text: str, place: int) -> int:
-    if text[place : place + 1] != mark:
-        raise json.JSONDecodeError(f"Expecting {mark}", text, place)
-    return place + 1
+def _expect(mark: str, text: str, position: int) -> int:
+    if text[position : position + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting {mark}", text, position)
+    return position + 1
 
 
 def rejoin(text: str, spans: Sequence[Span], pieces: Iterable[str | None]) -> str:
@@ -303,12 +303,12 @@ def read_gold_lines(text: str) -> list[GoldLine] | None:
     [('SELECT 1', 'fleet')]
     """
     lines = []
-    for found in _LINE.finditer(text):
-        if found[0].strip():
-            sql, tab, db_id = found[0].rstrip().rpartition("\t")
+    for match in _LINE.finditer(text):
+        if match[0].strip():
+            sql, tab, db_id = match[0].rstrip().rpartition("\t")
             if not tab:
                 return None
-            lines.append(GoldLine(found.span(), sql, db_id))
+            lines.append(GoldLine(match.span(), sql, db_id))
     return lines
 
 
@@ -323,7 +323,7 @@ def find_gold_files(
 
     def count_same(run: Sequence[QuestionFile]) -> int:
         expected = (sql for file in run for sql in known[file.name])
-        return sum(one == other for one, other in zip(queries, expected, strict=True))
+        return sum(query == other for query, other in zip(queries, expected, strict=True))
 
     return max(_list_runs([line.db_id for line in lines], files), key=count_same, default=None)
 
@@ -355,7 +355,7 @@ def put_in_line(sql: str) -> str:
     """
     if not re.search(r"[\n\r\t]", sql):
         return sql
-    line = _QUOTED_OR_BLANK.sub(lambda found: found[1] or " ", sql).strip()
+    line = _QUOTED_OR_BLANK.sub(lambda match: match[1] or " ", sql).strip()
     if re.search(r"[\n\r\t]", line):
         raise InputError(
             f"expected SQL without a line break or a tab in a text, found {sql!r:.200}"

@@ -114,7 +114,7 @@ def _put_values(text: str, values: dict[str, str]) -> str:
     if not values:
         return text
     names = "|".join(re.escape(name) for name in sorted(values, key=len, reverse=True))
-    return re.sub(rf"(?<!\w)({names})(?!\w)", lambda found: values[found[1]], text)
+    return re.sub(rf"(?<!\w)({names})(?!\w)", lambda match: values[match[1]], text)
 
 
 _SPIDER2_GOLD = "evaluation_suite/gold"

@@ -30,13 +30,13 @@ def choose_splits(
     splits = list(map(read_split, questions))
     for corpus, rule in rules.items():
         places = [
-            place
-            for place, question in enumerate(questions)
+            question_index
+            for question_index, question in enumerate(questions)
             if question["source"]["corpus"] == corpus
         ]
         if rule.by == SOURCE or not places:
             continue
-        of_corpus = [questions[place] for place in places]
+        of_corpus = [questions[question_index] for question_index in places]
         if rule.by == QUERY:
             names = _name_queries(of_corpus, open_schemas())
         else:
@@ -47,8 +47,8 @@ def choose_splits(
                 f" in {spell_count(len(names), 'question')}"
             )
         held_out = choose_held_out(set(names), eval_share=rule.eval_share, seed=rule.seed)
-        for place, name in zip(places, names, strict=True):
-            splits[place] = EVAL if name in held_out else TRAIN
+        for question_index, name in zip(places, names, strict=True):
+            splits[question_index] = EVAL if name in held_out else TRAIN
     refuse_crossing(questions, splits, rules)
     return splits
 
@@ -63,7 +63,7 @@ def choose_held_out(names: Collection[str], *, eval_share: float, seed: int) -> 
     """
     places = {name: int.from_bytes(digest_text(f"{seed} {name}")) for name in names}
     ranked = sorted(names, key=lambda name: (places[name], name))
-    drawn = sum(place < eval_share * 2**_DIGEST_BITS for place in places.values())
+    drawn = sum(digest < eval_share * 2**_DIGEST_BITS for digest in places.values())
     return set(ranked[: min(max(drawn, 1), len(ranked) - 1)])
 
 

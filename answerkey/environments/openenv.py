@@ -44,7 +44,7 @@ from answerkey.environments.questions import (
     run_sql,
 )
 from answerkey.reward import Options, RewardPool
-from answerkey.sqlite.clock import read_instant, tell_clock
+from answerkey.sqlite.clock import describe_clock, read_instant
 
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # open at once; beyond, the oldest that is not in use is dropped
@@ -210,7 +210,7 @@ class TextToSql(Environment):
         state = State(episode_id=episode_id or uuid4().hex)
         if "gold_answer" in columns:
             now = self._check(columns).now
-            columns, clock = {**columns, "now": now}, tell_clock(now)
+            columns, clock = {**columns, "now": now}, describe_clock(now)
             kept = {name: columns[name] for name in Line.model_fields if name in columns}
             episode = Episode(state, line=json.dumps(kept).encode())
             if len(episode.line) > MAX_BODY_BYTES:

@@ -127,9 +127,9 @@ def _find_middle(counts: _Counts) -> Interval:
 
 def _find_cells(sums: Sequence[float], wanted: float) -> float:
     """Return how many cells hold the wanted sum; the last one may count in part."""
-    place = next(place for place, above in enumerate(sums) if above >= wanted)
-    below = sums[place - 1]
-    return place - 1 + (wanted - below) / (sums[place] - below)
+    cell_index = next(cell_index for cell_index, above in enumerate(sums) if above >= wanted)
+    below = sums[cell_index - 1]
+    return cell_index - 1 + (wanted - below) / (sums[cell_index] - below)
 
 
 def _compute_logarithms(
@@ -190,7 +190,9 @@ def difference_interval(clusters: Sequence[Sequence[float]]) -> Interval:
     mean = total / size
     without = [(total - own) / (size - count) for own, count in sums]
     center = math.fsum(without) / len(without)
-    jackknife = math.fsum((one - center) ** 2 for one in without) * (len(sums) - 1) / len(sums)
+    jackknife = (
+        math.fsum((estimate - center) ** 2 for estimate in without) * (len(sums) - 1) / len(sums)
+    )
     squares = math.fsum(value * value for cluster in clusters for value in cluster)
     alone = ((squares + 1) / size - mean**2) / size
     margin = _find_student(len(sums) - 1) * math.sqrt(max(jackknife, alone))

@@ -282,13 +282,13 @@ def find_agreement(
     three models answered, or too few of them agree.
     """
     asked = sum(samples.values(), Counter[str]())
-    given: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    samples_by_meaning: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for score in scores:
         if score.meaning is not None:
-            given[score.meaning].update(samples[score.sql])
+            samples_by_meaning[score.meaning].update(samples[score.sql])
     models = {
         meaning: sum(2 * count >= asked[model] for model, count in counts.items())
-        for meaning, counts in given.items()
+        for meaning, counts in samples_by_meaning.items()
     }
     if len(asked) < _MIN_MODELS or not models:
         return None

@@ -53,10 +53,10 @@ def correct_for_many(chances: Sequence[float]) -> list[float]:
     """
     corrected = [0.0] * len(chances)
     highest = 0.0
-    ranked = sorted(range(len(chances)), key=lambda place: chances[place])
-    for before, place in enumerate(ranked):
-        highest = max(highest, min(1.0, (len(chances) - before) * chances[place]))
-        corrected[place] = highest
+    ranked = sorted(range(len(chances)), key=lambda test_index: chances[test_index])
+    for before, test_index in enumerate(ranked):
+        highest = max(highest, min(1.0, (len(chances) - before) * chances[test_index]))
+        corrected[test_index] = highest
     return corrected
 
 
@@ -226,22 +226,24 @@ def rank_systems(
     signs = [
         [
             (own > others) - (own < others)
-            for own, others in zip(accuracies[one], accuracies[two], strict=True)
+            for own, others in zip(accuracies[first], accuracies[second], strict=True)
         ]
-        for one, two in compared
+        for first, second in compared
     ]
     sums = [_group(of_pair, cases) for of_pair in signs]
     chances = correct_for_many([find_chance(of_pair) for of_pair in sums])
     pairs: list[Pair] = []
-    for (one, two), of_pair, of_cases, chance in zip(compared, signs, sums, chances, strict=True):
-        differences = [a - b for a, b in zip(accuracies[one], accuracies[two], strict=True)]
+    for (first, second), of_pair, of_cases, chance in zip(
+        compared, signs, sums, chances, strict=True
+    ):
+        differences = [a - b for a, b in zip(accuracies[first], accuracies[second], strict=True)]
         low, high = difference_interval(_cluster(results, differences))
         counts = Counter(of_cases)
         pairs.append(
             {
-                "system": one,
-                "other": two,
-                "difference": means[one] - means[two],
+                "system": first,
+                "other": second,
+                "difference": means[first] - means[second],
                 "interval": (low, high),
                 "better": of_pair.count(1),
                 "worse": of_pair.count(-1),

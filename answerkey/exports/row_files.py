@@ -105,12 +105,12 @@ def write_files(
             writers[path] = stack.enter_context(format_.open(file))
         while group:
             for path, format_ in formats.items():
-                taken = [
+                chosen = [
                     format_.make_row(question) for question in group if format_.takes(question)
                 ]
-                if taken:
-                    sizes[path] += writers[path](taken)
-                    rows[path] += len(taken)
+                if chosen:
+                    sizes[path] += writers[path](chosen)
+                    rows[path] += len(chosen)
             group = _take_group(remaining, group_rows)
     for path in [path for path, count in rows.items() if not count]:
         path.unlink()

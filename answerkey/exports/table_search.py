@@ -62,8 +62,8 @@ class TableSearch:
 
     def list_neighbors(self, names: Iterable[str]) -> list[str]:
         """Return the tables that join some of these, by a foreign key of either."""
-        found = [self._neighbors.get(fold_name(name), set()) for name in names]
-        return sorted(set().union(*found))
+        neighbors = [self._neighbors.get(fold_name(name), set()) for name in names]
+        return sorted(set().union(*neighbors))
 
     def _match(self, question: str) -> defaultdict[str, float]:
         words = dict.fromkeys(_list_words(question))
@@ -73,8 +73,10 @@ class TableSearch:
                 "SELECT rowid, bm25(tables, 2, 1) FROM tables WHERE tables MATCH ?",
                 (" OR ".join(f'"{word}"' for word in words),),
             )
-            for place, score in rows:
-                scores[fold_name(self._tables[place].name)] = -score  # SQLite's best is the lowest
+            for table_index, score in rows:
+                scores[
+                    fold_name(self._tables[table_index].name)
+                ] = -score  # SQLite's best is the lowest
         return scores
 
     @cached_property
@@ -82,12 +84,12 @@ class TableSearch:
         self._connection.execute(
             "CREATE VIRTUAL TABLE tables USING fts5 (name, columns, tokenize='porter')"
         )
-        for place, table in enumerate(self._tables):
+        for table_index, table in enumerate(self._tables):
             lines = self._descriptions.get(table.name.casefold(), ())
             columns = " ".join([*(column.name for column in table.columns), *lines])
             texts = (" ".join(_list_words(text)) for text in (table.name, columns))
             self._connection.execute(
-                "INSERT INTO tables (rowid, name, columns) VALUES (?, ?, ?)", (place, *texts)
+                "INSERT INTO tables (rowid, name, columns) VALUES (?, ?, ?)", (table_index, *texts)
             )
         return self._connection
 

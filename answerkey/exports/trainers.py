@@ -210,9 +210,9 @@ def describe_counts(counts: Mapping[str, Mapping[str, int]]) -> list[str]:
             names.setdefault(count, []).append(name)
         if len(names) > 1:
             most, *fewer = sorted(names, reverse=True)
-            told = [f"{spell_count(most, 'question')} in {', '.join(names[most])}"]
-            told += [f"{count} in {', '.join(names[count])}" for count in fewer]
-            lines.append(f"{split}: {'; '.join(told)}")
+            parts = [f"{spell_count(most, 'question')} in {', '.join(names[most])}"]
+            parts += [f"{count} in {', '.join(names[count])}" for count in fewer]
+            lines.append(f"{split}: {'; '.join(parts)}")
     return lines
 
 

@@ -96,11 +96,15 @@ class Widened:
     @property
     def faults(self) -> dict[str, str]:
         """Return why databases were not widened, by their names."""
-        return {name: one.fault for name, one in self.outcomes.items() if one.fault is not None}
+        return {
+            name: outcome.fault
+            for name, outcome in self.outcomes.items()
+            if outcome.fault is not None
+        }
 
     def summarize(self) -> dict[str, Any]:
         """Return the counts for metrics."""
-        counts = sorted(one.tables for one in self.outcomes.values())
+        counts = sorted(outcome.tables for outcome in self.outcomes.values())
         return {
             "databases": len(counts),
             "tables_asked": self.asked,
@@ -156,8 +160,8 @@ def widen_databases(
         return read_tables(_find(databases, name))
 
     for circle in circles:
-        for place, name in enumerate(circle):
-            others = map(read, circle[place + 1 :] + circle[:place])
+        for position, name in enumerate(circle):
+            others = map(read, circle[position + 1 :] + circle[:position])
             source, target = _find(databases, name), _find(out, name)
             widened.outcomes[name] = _widen(source, others, target, tables, seed)
     if not any(one.added or one.own >= tables for one in widened.outcomes.values()):
@@ -333,7 +337,7 @@ def _shuffle_tables(connection: sqlite3.Connection, random: Random) -> None:
     connection.execute("PRAGMA writable_schema = ON")
     connection.executemany(
         "UPDATE sqlite_master SET rowid = ? WHERE rowid = ?",
-        ((max(tables) + place, rowid) for place, rowid in enumerate(tables, start=1)),
+        ((max(tables) + position, rowid) for position, rowid in enumerate(tables, start=1)),
     )
 
 

@@ -87,7 +87,7 @@ def find_abs_tol(inspection: Inspection) -> float:
         return 0.0
     doubled = _measure(inspection, additions, columns, 2)
     least, most = _MOVES_TWICE
-    found = [
+    tolerances = [
         moves[number].size
         for number in cancelling
         if doubled and least <= doubled[number].size / moves[number].size <= most
@@ -99,7 +99,7 @@ def find_abs_tol(inspection: Inspection) -> float:
         if number not in cancelling and value
     ]
     bound = REL_TOL * min(others, default=float("inf"))
-    return float(f"{min(max(found, default=0.0), bound):.0e}")
+    return float(f"{min(max(tolerances, default=0.0), bound):.0e}")
 
 
 class _Addition(NamedTuple):
@@ -202,9 +202,9 @@ def _shift(tree: exp.Expr, additions: list[_Addition], scale: int) -> str:
     for addition in reversed(additions):  # inner ones first
         call = _with_over(addition.node)
         error = _write_error(addition, call, scale)
-        twin, place = twins[id(call)], exp.Paren()
-        twin.replace(place)
-        place.set("this", exp.Add(this=exp.Paren(this=twin), expression=error))
+        twin, parentheses = twins[id(call)], exp.Paren()
+        twin.replace(parentheses)
+        parentheses.set("this", exp.Add(this=exp.Paren(this=twin), expression=error))
     return to_sql(twins[id(tree)])
 
 

@@ -228,11 +228,11 @@ def _read_segments(inspection: Inspection) -> list[TiedRows] | None:
         return None
     segments: list[TiedRows] = []
     for run in ties.runs:
-        taken = ties.rows_of_run(run, inspection.rows)
-        is_open = len(taken) < len(run.rows) and run.is_mixed
-        if taken:
-            rows = sorted(run.rows if is_open else taken, key=encode_json)
-            segments.append({"rows": [list(row) for row in rows], "take": len(taken)})
+        returned = ties.rows_of_run(run, inspection.rows)
+        is_open = len(returned) < len(run.rows) and run.is_mixed
+        if returned:
+            rows = sorted(run.rows if is_open else returned, key=encode_json)
+            segments.append({"rows": [list(row) for row in rows], "take": len(returned)})
     is_small = (
         sum(len(segment["rows"]) for segment in segments) <= bounds.max_rows
         and len(encode_json(segments)) <= bounds.max_bytes

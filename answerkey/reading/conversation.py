@@ -100,12 +100,12 @@ async def read_question(
         if reply.calls:
             fault = "it went on querying"
             for index, call in enumerate(reply.calls):
-                said = _TOO_MANY
+                answer = _TOO_MANY
                 if turn > queries:
-                    said = _NO_MORE
+                    answer = _NO_MORE
                 elif index < _CALLS:
-                    said = await _answer(call, question, pool)
-                messages.append({"role": "tool", "tool_call_id": call.call_id, "content": said})
+                    answer = await _answer(call, question, pool)
+                messages.append({"role": "tool", "tool_call_id": call.call_id, "content": answer})
             if turn >= queries:
                 messages.append({"role": "user", "content": _NO_MORE})
             continue
@@ -145,13 +145,13 @@ def parse_verdict(text: str) -> Judgement:
     start = tail.rfind("{") if _BEHIND.fullmatch(tail, stop) else -1
     while start >= 0:
         try:
-            found, last = _DECODER.raw_decode(tail, start)
+            value, last = _DECODER.raw_decode(tail, start)
         except (ValueError, RecursionError):
-            found, last = None, start
-        if last == stop and isinstance(found, dict) and "verdict" in found:
+            value, last = None, start
+        if last == stop and isinstance(value, dict) and "verdict" in value:
             if _is_thought(text[: len(text) - len(tail) + start]):
                 raise _FaultError("The verdict stands in a thought: expected it behind.")
-            return _read_verdict(found)
+            return _read_verdict(value)
         start = tail.rfind("{", 0, start)
     raise _FaultError(f"Expected a verdict as JSON, and nothing behind it, found {text[-200:]!r}.")
 
@@ -166,14 +166,14 @@ def _is_thought(before: str) -> bool:
     return bool(marks) and marks[-1]["end"] is None
 
 
-def _read_verdict(found: dict[str, Any]) -> Judgement:
-    verdict = found["verdict"]
+def _read_verdict(record: dict[str, Any]) -> Judgement:
+    verdict = record["verdict"]
     if verdict not in VERDICT_WORDS:
         expected = ", ".join(VERDICT_WORDS)
         raise _FaultError(f"verdict: expected one of {expected}, found {verdict!r:.80}.")
     texts: dict[str, str] = {}
     for name in ("reason", "sql", "kind"):
-        value = found.get(name)
+        value = record.get(name)
         texts[name] = value.strip() if isinstance(value, str) else ""
     reason = " ".join(texts["reason"].split())[:_REASON_CHARACTERS]
     reason = reason.encode(errors="replace").decode()  # JSON may contain a lone surrogate

@@ -246,9 +246,9 @@ class Model:
             errors = "strict" if response.status == 200 else "replace"
             text = hide_known(received.decode("utf-8-sig", errors))
             if response.status != 200:
-                said = " ".join(text[:400].split())
+                body_start = " ".join(text[:400].split())
                 raise _RefusedError(
-                    hide_known(f"status {response.status} {response.reason}: {said}"),
+                    hide_known(f"status {response.status} {response.reason}: {body_start}"),
                     status=response.status,
                     wait_s=_read_wait(response.headers),
                 )
@@ -300,11 +300,11 @@ def _read_date(text: str) -> datetime.datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
 
 
-def _read_reply(response: Any, place: int) -> Reply:
+def _read_reply(response: Any, reply_index: int) -> Reply:
     """Return the reply in a response. If it is no chat completion, reading it raises some
     exception.
 
-    place: the index of the reply in the conversation, for ids of calls that have none.
+    reply_index: the index of the reply in the conversation, for ids of calls that have none.
     """
     choice = response["choices"][0]
     said = choice["message"]
@@ -313,7 +313,7 @@ def _read_reply(response: Any, place: int) -> Reply:
     message: Message = {"role": "assistant", "content": content or _SILENCE}
     calls: list[ToolCall] = []
     for given in (said.get("tool_calls") or [])[:_MAX_CALLS]:
-        calls.append(_read_call(given, f"call{place:03}{len(calls):02}", calls))
+        calls.append(_read_call(given, f"call{reply_index:03}{len(calls):02}", calls))
     if calls:
         message["content"] = content or None
         message["tool_calls"] = [
@@ -393,6 +393,13 @@ def _count_tokens(response: Any) -> int | None:
         return None
     count = usage.get("total_tokens")
     if count is None:
-        asked, said = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        count = asked + said if type(asked) is int and type(said) is int else None
+        prompt_tokens, completion_tokens = (
+            usage.get("prompt_tokens"),
+            usage.get("completion_tokens"),
+        )
+        count = (
+            prompt_tokens + completion_tokens
+            if type(prompt_tokens) is int and type(completion_tokens) is int
+            else None
+        )
     return count if type(count) is int and 0 < count <= _MAX_TOKENS else None

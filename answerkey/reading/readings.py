@@ -106,20 +106,22 @@ class Settled(NamedTuple):
 
 def settle(readings: Sequence[Reading]) -> Settled | None:
     """Return the result of a question's passes by the rules above; None: it needs another pass."""
-    for one, other in combinations(readings, 2):
-        if one.agrees(other):
-            return Settled(one.verdict, one.reason, one.source, one.sql, one.kind, one.answers)
+    for first, other in combinations(readings, 2):
+        if first.agrees(other):
+            return Settled(
+                first.verdict, first.reason, first.source, first.sql, first.kind, first.answers
+            )
     if len(readings) < MOST_READINGS:
         return None
     counts = Counter(reading.verdict for reading in readings)
-    told = " ".join(f"({each.number}) {each.reason}" for each in readings if each.reason)
+    reasons = " ".join(f"({each.number}) {each.reason}" for each in readings if each.reason)
     if counts[WRONG] > 1:
         kinds = Counter(each.kind for each in readings if each.verdict == WRONG)
         (kind, times), *_ = kinds.most_common(1)
-        reason = f"Readings agree that it is wrong, and not on what is asked: {told}"
+        reason = f"Readings agree that it is wrong, and not on what is asked: {reasons}"
         return Settled(WRONG, reason, readings[0].source, kind=kind if times > 1 else None)
     doubting = next(each for each in readings if each.verdict != RIGHT)
-    reason = f"No two readings agree: {told}"
+    reason = f"No two readings agree: {reasons}"
     return Settled(
         AMBIGUOUS, reason, doubting.source, doubting.sql, doubting.kind, doubting.answers
     )
@@ -138,10 +140,10 @@ def open_readings(name: str, unanswered: Container[Key] = ()) -> Iterator[Readin
     """
     path = READINGS / f"{name}.jsonl"
     if not path.is_file() or not path.stat().st_size:
-        for made in (VERDICTS / f"{name}.jsonl", CORRECTIONS / f"{name}.yaml"):
-            if made.exists():
+        for path_made in (VERDICTS / f"{name}.jsonl", CORRECTIONS / f"{name}.yaml"):
+            if path_made.exists():
                 raise InputError(
-                    f"{made} is there, without {path} of which `answerkey read` makes it:"
+                    f"{path_made} is there, without {path} of which `answerkey read` makes it:"
                     " choose another --name"
                 )
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,32 +213,32 @@ class Readings:
             readings = self._list(key)
             if (outcome := settle(readings)) is not None:
                 settled[key] = readings, outcome
-        told = self._describe(settled)
+        summary = self._describe(settled)
         if settled:
             lines = [line for pair in settled.values() for line in _write_verdicts(*pair)]
             entries = [_write_correction(*pair) for pair in settled.values() if _is_fixed(pair[1])]
             write_jsonl(self.verdicts, lines)
             _write_yaml(self.corrections, entries)
-            told += (
+            summary += (
                 f"\n{self.verdicts}: {spell_count(len(lines), 'verdict', ',')},"
                 f" {len(entries):,} of these on corrections"
                 f"\n{self.corrections}: {spell_count(len(entries), 'correction', ',')}"
             )
-        return told
+        return summary
 
     def _describe(self, settled: Mapping[Key, tuple[list[Reading], Settled]]) -> str:
         outcomes = [outcome for _, outcome in settled.values()]
         counts = Counter(outcome.verdict for outcome in outcomes)
         pairs = [self._list(key)[:2] for key in self._by_key]
         agreement = find_agreement(
-            [(one.verdict, two.verdict) for one, two in filter(_is_pair, pairs)]
+            [(first.verdict, second.verdict) for first, second in filter(_is_pair, pairs)]
         )
-        told = ", ".join(f"{word} {counts[word]:,}" for word in VERDICT_WORDS)
+        verdicts = ", ".join(f"{word} {counts[word]:,}" for word in VERDICT_WORDS)
         unfixed = counts[WRONG] - sum(map(_is_fixed, outcomes))
         if unfixed:
-            told += f"; {unfixed:,} of the wrong ones without a correction"
+            verdicts += f"; {unfixed:,} of the wrong ones without a correction"
         lines = [
-            f"{spell_count(len(settled), 'question', ',')} settled: {told}",
+            f"{spell_count(len(settled), 'question', ',')} settled: {verdicts}",
             f"read and not settled: {len(self._by_key) - len(settled):,}",
             describe_agreement(agreement),
         ]

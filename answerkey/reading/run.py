@@ -158,10 +158,10 @@ def read_gold(
         finally:
             written = readings.write()
         counts = readings.count_questions([_key(question) for question in questions])
-    told = f"{run.describe()}\n{counts}\n{written}"
+    summary = f"{run.describe()}\n{counts}\n{written}"
     if run.fault or run.is_vain:
-        raise InputError(f"{run.fault or 'no reading came to a verdict'}\n{told}")
-    return told
+        raise InputError(f"{run.fault or 'no reading came to a verdict'}\n{summary}")
+    return summary
 
 
 class _Run:
@@ -250,14 +250,14 @@ class _Run:
                 continue
             except NoReplyError as error:
                 self._failures += 1
-                self._tell(question, str(error))
+                self._log_failure(question, str(error))
                 if self._ends(error):
                     failed = spell_count(self._failures, "reading")
-                    said = f"no reply in {failed}, one after another: {error}"
-                    self.fault = make_printable(hide_secrets(f"{self._server.base_url}: {said}"))
+                    failure = f"no reply in {failed}, one after another: {error}"
+                    self.fault = make_printable(hide_secrets(f"{self._server.base_url}: {failure}"))
             except NoVerdictError as error:
                 self._failures = 0
-                self._tell(question, str(error))
+                self._log_failure(question, str(error))
             else:
                 self._failures = 0
                 self._count += 1
@@ -272,7 +272,7 @@ class _Run:
         is_of_request = error.status in OF_REQUEST and self._count > 0
         return self._failures >= _MOST_FAILURES and not is_of_request
 
-    def _tell(self, question: Question, why: str) -> None:
+    def _log_failure(self, question: Question, why: str) -> None:
         self._without += 1
         self._log.warning("%s: no verdict: %s", question.question_id, make_printable(why))
 

@@ -21,10 +21,10 @@ from answerkey.base.records import encode_json
 from answerkey.dataset import Question
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.report.columns import summarize_table
-from answerkey.risk.explanations import tell_difference
+from answerkey.risk.explanations import explain_difference
 from answerkey.risk.verdicts import SAME
 from answerkey.sqlite.answers import answer_rows
-from answerkey.sqlite.clock import tell_clock
+from answerkey.sqlite.clock import describe_clock
 from answerkey.sqlite.files import find_inside
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import Schema, Table, fold_name
@@ -57,7 +57,7 @@ def write_prompt(question: Question, template: Path, *, queries: int, seed: str)
         "columns": _summarize(path, frozenset(map(fold_name, question.tables_involved or ()))),
         "question_text": question.question_text,
         "evidence": question.evidence,
-        "clock": tell_clock(question.now),
+        "clock": describe_clock(question.now),
         "gold_sql": question.gold_sql,
         "gold_answer": _shorten(question.gold_answer),
         "gold_rows": spell_count(len(answer_rows(question.gold_answer)), "row", ","),
@@ -77,7 +77,7 @@ def _list_repairs(question: Question, seed: str) -> list[dict[str, str]]:
     shown = [
         {
             "sql": repair["sql"],
-            "difference": _tell_difference(repair),
+            "difference": _explain_difference(repair),
             "gold_rows": _shorten(repair.get("gold_rows") or None),
             "repair_rows": _shorten(repair.get("repair_rows") or None),
         }
@@ -87,9 +87,11 @@ def _list_repairs(question: Question, seed: str) -> list[dict[str, str]]:
     return shown
 
 
-def _tell_difference(repair: Repair) -> str:
+def _explain_difference(repair: Repair) -> str:
     """Return how a repair differs, without the report's words, which say what is doubted."""
-    return "It has the same answer here." if repair["answers"] == SAME else tell_difference(repair)
+    return (
+        "It has the same answer here." if repair["answers"] == SAME else explain_difference(repair)
+    )
 
 
 def _shorten(value: Any) -> str:

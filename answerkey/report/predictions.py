@@ -104,10 +104,10 @@ def make_wrong_filters(wrong: Sequence[Wrong]) -> list[tuple[str, str, list[str]
     """Return the filters that separate some of these cards: a key, a name, and values."""
     filters = []
     for key, name, order in _FILTERS:
-        found = {one["values"][key] for one in wrong if key in one["values"]}
-        if len(found) > 1:
-            known = [value for value in order if value in found]
-            filters.append((key, name, [*known, *sorted(found - set(order))]))
+        values = {card["values"][key] for card in wrong if key in card["values"]}
+        if len(values) > 1:
+            known = [value for value in order if value in values]
+            filters.append((key, name, [*known, *sorted(values - set(order))]))
     return filters
 
 

@@ -30,12 +30,12 @@ from answerkey.risk.explanations import (
     SENTENCES,
     count_shown,
     describe_difference,
+    describe_repeats,
+    explain_difference,
     find_doubts,
-    tell_difference,
-    tell_times,
 )
 from answerkey.risk.verdicts import find_texts_before
-from answerkey.sqlite.clock import tell_clock
+from answerkey.sqlite.clock import describe_clock
 from answerkey.sqlite.guard import GuardedDatabase
 from answerkey.sqlite.schema import SchemaFile, Table
 
@@ -252,7 +252,7 @@ def make_page_row(
     excluded.jsonl and its test suite."""
     most = max_characters
     text = question.question_text
-    asked = "\n".join(filter(None, [text, question.evidence, tell_clock(question.now)]))
+    asked = "\n".join(filter(None, [text, question.evidence, describe_clock(question.now)]))
     findings = _list_findings(record, most=most)
     answer = None
     # SQLite's answer to SQL of another engine is no answer to the question.
@@ -310,25 +310,25 @@ def _list_findings(record: Record, *, most: int) -> list[tuple[str, list[list[st
             code,
             [
                 [name, cut_text(text, most)]
-                for name, text in _tell_evidence(code, evidence, most=most)
+                for name, text in _describe_evidence(code, evidence, most=most)
             ],
         )
         for code, evidence in flags
     ]
 
 
-def _tell_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str, str]]:
+def _describe_evidence(code: str, evidence: Record, *, most: int) -> list[tuple[str, str]]:
     if code in (_LATENT, *_JUDGED) and len(evidence.get("sql", "")) <= most:
         return []
     if code == "answer_risk" and "signs" in evidence:
-        return [_tell_sign(sign) for sign in evidence["signs"]]
+        return [_describe_sign(sign) for sign in evidence["signs"]]
     return [pair for pair in _spell_evidence(evidence) if pair[0] not in _UNSAID and pair[1]]
 
 
-def _tell_sign(sign: Record) -> tuple[str, str]:
+def _describe_sign(sign: Record) -> tuple[str, str]:
     """Return how often answers with a sign are wrong, and its sentence; a reading has its rule's.
 
-    >>> _tell_sign({"code": "cross_join", "precision": 0.7219})
+    >>> _describe_sign({"code": "cross_join", "precision": 0.7219})
     ('72 % wrong', 'No condition joins two tables, so that every row meets every other.')
     """
     code = sign["kind"] if sign["code"] == "reading" else sign["code"]
@@ -413,7 +413,7 @@ def _show_repairs(record: Record, *, most: int) -> Iterator[ShownRepair]:
                 "doubts": find_doubts(repair["rule"], record["flags"]),
                 "sql": repair["sql"],
                 "answers": repair["answers"],
-                "difference": tell_difference(repair),
+                "difference": explain_difference(repair),
                 **_show_sides(
                     repair.get("difference"),
                     repair.get("gold_rows"),
@@ -444,7 +444,7 @@ def _show_sides(
         {
             **show_answer(side, max_characters=most),
             "count": count_shown(difference, side_index),
-            "times": tell_times(difference, side_index),
+            "times": describe_repeats(difference, side_index),
         }
         for side_index, side in enumerate((gold, other))
     ]
@@ -569,9 +569,9 @@ def make_payload(
     """Return the data of the page's script: column names once, then the values of each row; the
     tables of their databases, first those that they use; and a name of the dataset, made from its
     databases, that does not change when questions change."""
-    found = {code for row in rows for code, _ in row["findings"]}
+    finding_codes = {code for row in rows for code, _ in row["findings"]}
     beside = [query for row in rows for query in (*row["repairs"], row["latent"]) if query]
-    codes = sorted(found.union(*(query["doubts"] for query in beside)))
+    codes = sorted(finding_codes.union(*(query["doubts"] for query in beside)))
     return {
         "columns": list(rows[0]) if rows else [],
         "rows": [list(row.values()) for row in rows],

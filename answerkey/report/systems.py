@@ -46,7 +46,7 @@ def make_axis(lowest: float) -> Axis:
 def make_matrix(names: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
     """Return a row and a column for each system: whether that of the row is better, worse, or the
     difference may be chance."""
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: system_index for system_index, name in enumerate(names)}
     matrix = [
         [SAME if row == column else UNPROVEN for column in range(len(names))]
         for row in range(len(names))
@@ -66,12 +66,12 @@ def spell_places(signs: Iterable[str], wanted: str) -> str:
     ('1, 3 to 6', '')
     """
     runs: list[list[int]] = []
-    for place, sign in enumerate(signs, start=1):
+    for position, sign in enumerate(signs, start=1):
         if sign == wanted:
-            if runs and runs[-1][-1] == place - 1:
-                runs[-1].append(place)
+            if runs and runs[-1][-1] == position - 1:
+                runs[-1].append(position)
             else:
-                runs.append([place])
+                runs.append([position])
     return ", ".join(
         f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs
     )

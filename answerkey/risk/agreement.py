@@ -165,11 +165,11 @@ def compare_verdicts(
     known = dict(_name_questions(questions))
     differ = [
         _describe(known.get(key), sides[0][key], sides[1][key], (left, right))
-        for key, (one, other) in zip(both, pairs, strict=True)
-        if one != other
+        for key, (first, second) in zip(both, pairs, strict=True)
+        if first != second
     ]
     counts = Counter(pairs)
-    order = [(one, other) for one in VERDICT_WORDS for other in VERDICT_WORDS]
+    order = [(first, second) for first in VERDICT_WORDS for second in VERDICT_WORDS]
     return VerdictComparison(
         [str(left), str(right)],
         find_agreement(pairs),
@@ -209,7 +209,7 @@ def _name_questions(questions: Iterable[Question]) -> Iterator[tuple[Key, Disagr
 
 
 def _describe(
-    known: Disagreement | None, one: Verdict, other: Verdict, paths: tuple[Path, Path]
+    known: Disagreement | None, first: Verdict, second: Verdict, paths: tuple[Path, Path]
 ) -> Disagreement:
     readers: list[Said] = [
         {
@@ -220,13 +220,13 @@ def _describe(
             "sql": verdict.sql,
             "answers": verdict.answers,
         }
-        for path, verdict in zip(paths, (one, other), strict=True)
+        for path, verdict in zip(paths, (first, second), strict=True)
     ]
     named: Disagreement = known or {
         "question_id": None,
-        "database_name": one.database_name,
-        "question_text": one.question_text or other.question_text,
-        "gold_sql": one.gold_sql or other.gold_sql,
+        "database_name": first.database_name,
+        "question_text": first.question_text or second.question_text,
+        "gold_sql": first.gold_sql or second.gold_sql,
         "readers": [],
     }
     return {**named, "readers": readers}
@@ -249,10 +249,10 @@ def describe_comparison(comparison: VerdictComparison) -> str:
         lines += ["", each["question_id"] or f"a question of {each['database_name']}"]
         texts = {"question": each["question_text"], "gold": each["gold_sql"]}
         lines += [_show(name, text) for name, text in texts.items() if text]
-        for said in each["readers"]:
-            lines.append(_show(said["verdict"], said["reason"] or "no reason"))
-            if said["sql"]:
-                lines.append(_show("", said["sql"]))
+        for reader in each["readers"]:
+            lines.append(_show(reader["verdict"], reader["reason"] or "no reason"))
+            if reader["sql"]:
+                lines.append(_show("", reader["sql"]))
     return "\n".join(lines)
 
 

@@ -41,7 +41,7 @@ def find_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> list[str]:
     return [codes.get(name, name) for name in rule.split("+")]
 
 
-def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
+def explain_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
     """Return the doubts behind a repair, in sentences.
 
     Raises:
@@ -53,7 +53,7 @@ def tell_doubts(rule: str, flags: Iterable[Mapping[str, Any]]) -> str:
     return " ".join(SENTENCES[code] for code in codes)
 
 
-def tell_difference(repair: Repair) -> str:
+def explain_difference(repair: Repair) -> str:
     """Return a sentence that says whether, and how, a repair's answer differs from gold's.
 
     Raises:
@@ -81,8 +81,8 @@ def describe_difference(difference: Difference) -> str:
     match difference["differs"]:
         case "order":
             same = spell_count(counts[0], "row", ",")
-            place = f"{difference['from_row']:,}"
-            return f"The answers differ: the same {same}, in another order from row {place} on."
+            from_row = f"{difference['from_row']:,}"
+            return f"The answers differ: the same {same}, in another order from row {from_row} on."
         case "repeats":
             return f"The answers differ in how often rows stand: {rows}."
         case "rows" if counts == [1, 1]:
@@ -92,11 +92,11 @@ def describe_difference(difference: Difference) -> str:
             return f"The answers differ: {rows}; {alone}."
 
 
-def tell_times(difference: Difference, side: int) -> list[str]:
+def describe_repeats(difference: Difference, side: int) -> list[str]:
     """Return how often each shown row of a side occurs in both answers; [] if each row occurs in
     only one answer, and once.
 
-    >>> tell_times({"differs": "repeats", "counts": [3, 1], "lacking": [1, 0],
+    >>> describe_repeats({"differs": "repeats", "counts": [3, 1], "lacking": [1, 0],
     ...     "times": [[[3, 1]], []]}, 0)
     ['3 in gold, 1 in the other']
     """
@@ -149,11 +149,11 @@ def _show_repair(
     """like: a repair with the same answer, whose rows were already shown."""
     codes = dict.fromkeys([*find_doubts(repair["rule"], flags), repair["rule"]])
     yield _show("repair", repair["sql"])
-    yield _show("reason", f"{tell_doubts(repair['rule'], flags)} ({', '.join(codes)})")
+    yield _show("reason", f"{explain_doubts(repair['rule'], flags)} ({', '.join(codes)})")
     if like is not None:
         yield _show("answers", f"The same rows as {like['rule']}.")
         return
-    yield _show("answers", tell_difference(repair))
+    yield _show("answers", explain_difference(repair))
     if repair["answers"] == "other":
         yield from _show_difference(repair)
 
@@ -164,10 +164,10 @@ def _show_difference(repair: Repair) -> Iterator[str]:
     for side, rows in enumerate((repair["gold_rows"], repair["repair_rows"])):
         owner = ("gold", "repair")[side]
         name = f"{owner} rows" if difference["differs"] == "order" else f"only {owner}"
-        times = tell_times(difference, side)
+        times = describe_repeats(difference, side)
         for row_index, row in enumerate(rows):
-            told = f": {times[row_index]}" if times else ""
-            yield _show("" if row_index else name, json.dumps(row, ensure_ascii=False) + told)
+            note = f": {times[row_index]}" if times else ""
+            yield _show("" if row_index else name, json.dumps(row, ensure_ascii=False) + note)
         if left := count_shown(difference, side) - len(rows):
             yield _show("", f"and {spell_count(left, 'more row', ',')}")
 
@@ -185,20 +185,20 @@ def explain_question(question: Question, why: Sequence[str | None] | None) -> st
     lines += [*_show_question(question._asdict()), *_show_answer(question)]
     for name, meaning in RISK_MEANINGS.items():
         risk = getattr(question, name)
-        told = "none: it has no answer"
+        line = "none: it has no answer"
         if risk is not None and (why is None or why[1] != DIALECT_DIFFERS):
-            told = f"{spell_risk(risk)}, {meaning}"
-        lines.append(_show(name, told))
+            line = f"{spell_risk(risk)}, {meaning}"
+        lines.append(_show(name, line))
     lines += [_show("flag", f"{SENTENCES[code]} ({code})") for code in _list_codes(question)]
     for flag in question.flags:
         if flag["code"] == DIALECT_DIFFERS:
             lines += _show_dialect(flag["evidence"])
         if flag["code"].startswith("judged_"):
-            lines.append(_show("judged", _tell_decision(flag["evidence"])))
+            lines.append(_show("judged", _describe_decision(flag["evidence"])))
             if sql := flag["evidence"].get("sql"):
                 lines.append(_show("", sql))
     if (correction := question.source.get("correction")) is not None:
-        lines.append(_show("corrected", _tell_decision(correction)))
+        lines.append(_show("corrected", _describe_decision(correction)))
         lines += [_show("before", text) for text in correction.get("original", {}).values()]
     alike: dict[str, Repair] = {}
     for repair in question.repairs or ():
@@ -231,7 +231,7 @@ def _code_answer(repair: Repair) -> str:
     return json.dumps([repair.get(name) for name in names])
 
 
-def _tell_decision(decision: Mapping[str, Any]) -> str:
+def _describe_decision(decision: Mapping[str, Any]) -> str:
     """Return the reason of a verdict or a correction, with its author and date."""
     who = " ".join(filter(None, (decision.get("source"), decision.get("date"))))
     return " ".join(filter(None, (decision["reason"], who and f"({who})")))
@@ -257,12 +257,12 @@ def find_questions(questions: Iterable[Question], ids: Sequence[str]) -> list[Qu
         InputError: names the ids that no question has.
     """
     wanted = set(ids)
-    found = {
+    by_id = {
         question.question_id: question for question in questions if question.question_id in wanted
     }
-    if missing := [name for name in ids if name not in found]:
+    if missing := [name for name in ids if name not in by_id]:
         raise InputError(
             f"no question {', '.join(missing)}: expected question_ids, as answerkey repairs and"
             " reports/dataset.html show them"
         )
-    return [found[name] for name in ids]
+    return [by_id[name] for name in ids]

@@ -135,10 +135,14 @@ class Verdict:
     where: str = ""
 
     def __post_init__(self) -> None:
-        given = tuple(name for name in (*_QUOTED, *_HASHED) if getattr(self, name) is not None)
-        if given not in (_QUOTED, _HASHED):
+        given_fields = tuple(
+            name for name in (*_QUOTED, *_HASHED) if getattr(self, name) is not None
+        )
+        if given_fields not in (_QUOTED, _HASHED):
             expected = "question_text and gold_sql, or file, index and sha256"
-            raise ValueError(f"expected {expected}, found {', '.join(given) or 'none of them'}")
+            raise ValueError(
+                f"expected {expected}, found {', '.join(given_fields) or 'none of them'}"
+            )
         for name in _OF_FAULT if self.verdict == RIGHT else ():
             if getattr(self, name) is not None:
                 raise ValueError(f"{name}: expected none beside the verdict {RIGHT}")
@@ -171,12 +175,14 @@ class Verdict:
     @property
     def finding(self) -> Finding:
         evidence = {name: getattr(self, name) for name in _EVIDENCE}
-        given = {name: value for name, value in evidence.items() if value is not None}
+        known_evidence = {name: value for name, value in evidence.items() if value is not None}
         if self.verdict == RIGHT:
-            return Finding("judged_right", given)
+            return Finding("judged_right", known_evidence)
         if self.verdict == AMBIGUOUS:
-            return Finding("judged_ambiguous", given)
-        return Finding("judged_wrong_sql" if self.answers == SAME else "judged_wrong", given)
+            return Finding("judged_ambiguous", known_evidence)
+        return Finding(
+            "judged_wrong_sql" if self.answers == SAME else "judged_wrong", known_evidence
+        )
 
 
 def explain_contradiction(

@@ -231,7 +231,7 @@ def read_column(name: str, values: Any, count: int) -> Iterable[Any]:
         TypeError: a value has another type than the term.
         ValueError: the column has more than `count` values, or fewer.
     """
-    taken, read = _TERMS[name]
+    accepted_types, read = _TERMS[name]
     column = read_value(values)
     if column is None:
         return repeat(read(name, None), count)
@@ -239,7 +239,11 @@ def read_column(name: str, values: Any, count: int) -> Iterable[Any]:
         column = _list_values(name, column)
     if len(column) != count:
         raise ValueError(f"{name}: expected {count} values, one a completion, found {len(column)}")
-    return column if {*map(type, column)} <= taken else [read(name, value) for value in column]
+    return (
+        column
+        if {*map(type, column)} <= accepted_types
+        else [read(name, value) for value in column]
+    )
 
 
 def _list_values(name: str, values: Any) -> list[Any]:

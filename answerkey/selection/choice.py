@@ -183,7 +183,7 @@ def summarize(
 ) -> SelectionSummary:
     """Return a selection in numbers, for metrics."""
 
-    def tell(field: str, names: tuple[str, ...]) -> Cells:
+    def count_cells(field: str, names: tuple[str, ...]) -> Cells:
         usable, selected = (count_by(groups, "split", field) for groups in (supply, taken))
         return {
             split: {
@@ -197,10 +197,10 @@ def summarize(
         "size": sum(taken.values()),
         "usable": sum(supply.values()),
         "lifts": find_lifts(supply, targets),
-        "cells": tell("difficulty", DIFFICULTIES),
+        "cells": count_cells("difficulty", DIFFICULTIES),
     }
     if targets.corpora:
-        summary["corpora"] = tell("corpus", targets.corpora)
+        summary["corpora"] = count_cells("corpus", targets.corpora)
     return summary
 
 
@@ -268,18 +268,18 @@ def explain_choice(
             f" params.yaml names {named}: run `dvc repro`, or set corpus to what it was"
         )
     usable = table[table["reason"].isna()]
-    told = [f"corpus {last_run}: {spell_count(len(table), 'question')}"]
+    sections = [f"corpus {last_run}: {spell_count(len(table), 'question')}"]
     for other in [rule, *list_neighbours(rule, usable, targets)]:
         rows = list(usable.itertuples())
         cuts = find_cuts(rows, targets.difficulty_shares) if other.method == RANK else None
         levels = [classify(row, other, cuts) for row in rows]
         supply = _count_supply(usable.assign(difficulty=levels))
         summary = summarize(supply, find_largest(supply, targets), targets)
-        told.append(f"{other}\n{describe(summary)}")
+        sections.append(f"{other}\n{describe(summary)}")
     to_train_on = usable[usable["split"] == TRAIN]
-    told.append(explain_suites(list(to_train_on["suite_score"]), min_mutation_score))
-    told.append(explain_sql_risks(list(to_train_on["sql_risk"]), max_sql_risk))
-    return "\n\n".join(told)
+    sections.append(explain_suites(list(to_train_on["suite_score"]), min_mutation_score))
+    sections.append(explain_sql_risks(list(to_train_on["sql_risk"]), max_sql_risk))
+    return "\n\n".join(sections)
 
 
 _OTHER_BARS = (0.0, 0.5, 0.8, 0.9, 0.95, 1.0)

@@ -79,7 +79,7 @@ def cut(complexities: Mapping[float, int], shares: Mapping[str, float]) -> Cuts:
     values = [0.0, *(value for value, _ in counts)]
     easy, medium = read_share(shares[EASY]), read_share(shares[MEDIUM])
     low, high = (
-        min(range(len(sums)), key=lambda place: abs(sums[place] - share * sums[-1]))
+        min(range(len(sums)), key=lambda cut_index: abs(sums[cut_index] - share * sums[-1]))
         for share in (easy, easy + medium)
     )
     return Cuts(values[low], values[high])

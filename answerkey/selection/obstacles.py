@@ -64,14 +64,14 @@ def _list_obstacles(supply: Supply, targets: Targets) -> Iterator[str]:
     if total < (least := targets.min_questions or 0):
         yield f"min_questions: {least} are asked for: set it to {total} or less, or to null"
     wanted = min(targets.min_questions or 1, total)  # as if min_questions were set to the total
-    found = False
+    has_obstacle = False
     named = [name for name in _EXPLAIN if getattr(targets, name) is not None]
     for name in named:
         alone = targets.lift(other for other in named if other != name)
         if _bound_size(supply, alone) < wanted:
-            found = True
+            has_obstacle = True
             yield f"{name}: {_EXPLAIN[name](supply, alone, wanted)}"
-    if not found and (most := _bound_size(supply, targets)) < wanted:
+    if not has_obstacle and (most := _bound_size(supply, targets)) < wanted:
         yield (
             f"min_questions: {wanted} are asked for, and {' and '.join(named)} together leave"
             f" {most} at most: set it to {most} or less, or one of them to null"
@@ -109,11 +109,11 @@ def _explain_corpus_shares(supply: Supply, targets: Targets, wanted: int) -> str
     counts = Counter[tuple[str, str]]()
     for origin, count in supply.items():
         counts[origin.split, origin.corpus] += count
-    found = "; ".join(
+    counted = "; ".join(
         f"{split} has {', '.join(f'{counts[split, name]} of {name}' for name in targets.corpora)}"
         for split in SPLITS
     )
-    return f"{targets.corpus_shares} are asked for, and {found}: set it to null"
+    return f"{targets.corpus_shares} are asked for, and {counted}: set it to null"
 
 
 _EXPLAIN: dict[str, Callable[[Supply, Targets, int], str]] = {

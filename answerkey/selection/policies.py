@@ -64,7 +64,7 @@ def find_reason(
 ) -> tuple[str, str | None, str | None] | None:
     """Return why a question is not usable: stage, reason and detail; None if it is usable."""
     if question.stage is not None:
-        return _tell_dialect(question, policies) or (
+        return _explain_dialect(question, policies) or (
             question.stage,
             question.reason,
             question.detail,
@@ -75,7 +75,7 @@ def find_reason(
     return ("audit_gold_answers", *exclusion) if exclusion else None
 
 
-def _tell_dialect(
+def _explain_dialect(
     question: Question, policies: Mapping[str, Policy]
 ) -> tuple[str, str, str] | None:
     """Return why a query is left out that SQLite refuses and that was written for another engine.

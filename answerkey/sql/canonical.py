@@ -437,7 +437,7 @@ def _name_sources(scopes: Scopes) -> dict[int, str]:
     """Return the name of each member of FROM, by its id: its own, with a number if the name is used
     in the same FROM or in an outer query."""
     names: dict[int, str] = {}
-    taken: dict[int, set[str]] = {}
+    used_names: dict[int, set[str]] = {}
     scopes_of_selects = scopes.select_scopes()  # the outer ones first
     own_names = {
         fold_name(_own_name(source))
@@ -445,7 +445,7 @@ def _name_sources(scopes: Scopes) -> dict[int, str]:
         for source in scope.sources.values()
     }
     for scope in scopes_of_selects:
-        known = set(taken[id(scope.parent)]) if scope.parent is not None else set()
+        known = set(used_names[id(scope.parent)]) if scope.parent is not None else set()
         for source in scope.sources.values():
             name = own = _own_name(source)
             number = 1
@@ -454,7 +454,7 @@ def _name_sources(scopes: Scopes) -> dict[int, str]:
                 name = f"{own}_{number}"
             known.add(fold_name(name))
             names[id(source)] = name
-        taken[id(scope)] = known
+        used_names[id(scope)] = known
     return names
 
 

@@ -152,8 +152,8 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     determined: set[Place] = set()
     if outside:
         places = [_find_place(key, scope, scopes) for key in keys]
-        given = [place for place in places if place is not None]
-        determined = list_determined(given, select, scopes)
+        key_places = [place for place in places if place is not None]
+        determined = list_determined(key_places, select, scopes)
     bare = [column for column in outside if _is_open(column, determined, scope, scopes)]
     return Grouping(scope, keys, bare)
 

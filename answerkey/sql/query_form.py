@@ -23,4 +23,4 @@ def strip_constants(canonical_sql: str) -> str:
     Names are kept, unlike in a template (`answerkey.sql.canonical.write_template`). So all queries
     that filter one table by one column have the same form, whatever value they compare it with.
     """
-    return _LIST.sub("(?)", _NAME_OR_CONSTANT.sub(lambda found: found[1] or "?", canonical_sql))
+    return _LIST.sub("(?)", _NAME_OR_CONSTANT.sub(lambda match: match[1] or "?", canonical_sql))

@@ -76,10 +76,10 @@ def read_instant(value: object) -> str:
     raise ValueError(f"expected {EXPECTED_INSTANT}, found {value!r:.80}")
 
 
-def tell_clock(now: str | None) -> str:
+def describe_clock(now: str | None) -> str:
     """Return the sentence for people and models who read a question of a corpus with a clock.
 
-    >>> tell_clock("2025-01-30"), tell_clock("2025-01-30 09:30:00"), tell_clock(None)
+    >>> describe_clock("2025-01-30"), describe_clock("2025-01-30 09:30:00"), describe_clock(None)
     ('The current date is 2025-01-30.', 'The current date is 2025-01-30 09:30:00 (UTC).', '')
     """
     if now is None:
@@ -87,12 +87,12 @@ def tell_clock(now: str | None) -> str:
     return f"The current date is {now}{' (UTC)' if len(now) > len('2025-01-30') else ''}."
 
 
-def tell_clock_readers(failures: Iterable[str]) -> str:
+def describe_clock_readers(failures: Iterable[str]) -> str:
     """Return how many queries failed because they read the clock, and which setting gives them one;
     "" if none.
 
     >>> failures = ["function date depends on more than the database (...)", "no such column: b"]
-    >>> tell_clock_readers(failures)[:46]
+    >>> describe_clock_readers(failures)[:46]
     'read a clock, which their corpus has not: 1; s'
     """
     names = "|".join([*_CLOCK_FUNCTIONS, *NOW_KEYWORDS])
@@ -185,12 +185,12 @@ def reads_clock(function: str, arguments: Sequence[Any]) -> bool:
     >>> reads_clock("date", ["now"]), reads_clock("date", ["2020-02-29", "+1 year"])
     (True, False)
     """
-    place = _find_time(function)
-    for index, value in enumerate(arguments[place:]):
+    time_index = _find_time(function)
+    for index, value in enumerate(arguments[time_index:]):
         word = _read_word(value).strip()
         if word in _ANYWHERE or (word in _SUBSEC and (index == 0 or function == "timediff")):
             return True
-    return len(arguments) <= place
+    return len(arguments) <= time_index
 
 
 def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any]:
@@ -205,12 +205,12 @@ def set_clock(function: str, arguments: Sequence[Any], now: str) -> Sequence[Any
     Source: parseDateOrTime, isDate and parseModifier of SQLite (date.c), which compare whole words
     without regard to case.
     """
-    place, changed = _find_time(function), [*arguments]
-    if len(changed) == place:
+    time_index, changed = _find_time(function), [*arguments]
+    if len(changed) == time_index:
         changed.append(now)
-    for index in range(place, len(changed)):
+    for index in range(time_index, len(changed)):
         word = _read_word(changed[index])
-        is_time = index == place or function == "timediff"
+        is_time = index == time_index or function == "timediff"
         if is_time and (word == _NOW or word in _SUBSEC):
             changed[index] = now
             if word != _NOW and function != "timediff":
