@@ -28,6 +28,7 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.english.asked import mentions_count
 from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.measures import (
     DIGITS,
@@ -35,9 +36,10 @@ from answerkey.english.measures import (
     has_number,
     list_limits,
     list_numbers,
+    mentions_degree,
     read_number,
 )
-from answerkey.english.question import Question, has_phrase, word_set
+from answerkey.english.question import Question, has_phrase
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_with_text, compare_with_value, keep_rows
 from answerkey.rewrites.trees import write_change
@@ -47,14 +49,6 @@ from answerkey.sqlite.column_texts import write_holds
 
 _MIN_VALUE_LETTERS = 3  # of a value that a question names: shorter ones are any word
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
-_COUNT_WORDS = word_set(
-    "many much number count total several multiple often frequent frequently popular common busy "
-    "busiest active regular regularly repeatedly crowded few single once twice most least"
-)
-_DEGREES = word_set(
-    "large big great huge major small little tiny high low old young new recent modern long short "
-    "famous popular successful good bad normal abnormal typical"
-)
 
 
 def find_literal_not_in_question(inspection: Inspection, question: Question) -> list[Finding]:
@@ -96,11 +90,10 @@ def _list_other_numbers(inspection: Inspection, question: Question) -> list[Numb
 def _may_bound(left: exp.Expr, question: Question) -> bool:
     """Return whether a word of the question may set a bound on what is compared: "tall" on a
     height, "popular" on a count, "large" on many things."""
-    words = {word.text for word in question.said_words}
-    if words & _DEGREES:
+    if mentions_degree(question):
         return True
     if left.find(exp.Count) is not None:
-        return bool(words & _COUNT_WORDS)
+        return mentions_count(question)
     columns = left.find_all(exp.Column)
     names = [word for column in columns for word in name_column(column.name, question)]
     return not names or is_named(names, question.said_words)

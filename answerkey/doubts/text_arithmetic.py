@@ -24,7 +24,8 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.english.question import Question, word_set
+from answerkey.english.measures import mentions_years
+from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import average_only_numbers, subtract_days
 from answerkey.rewrites.trees import write_change
@@ -32,7 +33,6 @@ from answerkey.sql.query_tree import show_sql
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 _READ = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)?(?:[eE][-+]?\d+)?")  # what SQLite reads of a text
-_YEARS = word_set("year years age ages old older oldest")
 _MAX_TEXTS_READ = 2000
 _MAX_SHOWN_TEXTS = 3
 
@@ -41,7 +41,7 @@ def find_text_arithmetic(inspection: Inspection, question: Question) -> list[Fin
     """Return a finding if the query averages or adds up text that is not a number, or subtracts
     dates and the question does not ask for years."""
     evidence = inspection.once(_find_aggregate)
-    if evidence is None and _YEARS.isdisjoint(word.text for word in question.words):
+    if evidence is None and not mentions_years(question):
         evidence = inspection.once(_find_difference)
     return [] if evidence is None else [Finding("text_arithmetic", evidence)]
 

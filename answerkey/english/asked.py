@@ -10,7 +10,15 @@ from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
-from answerkey.english.question import Question, Word, word_set
+from answerkey.english.measures import ORDINAL, list_numbers
+from answerkey.english.question import (
+    AUXILIARIES,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    Question,
+    Word,
+    word_set,
+)
 
 MAX_QUESTION_WORDS = 500  # a longer text is no question, and is not read
 
@@ -20,7 +28,7 @@ _VERBS = word_set(
 )
 # verbs at the start of a sentence: elsewhere "name" and "state" are mostly what is asked for
 _NOUNS_OR_VERBS = word_set("name report state present count print output record")
-_ENDS = word_set(
+PHRASE_ENDS = word_set(
     "of for from in who whose whom that which with where by sorted ordered order sort having at "
     "on when if has have had did do does was were than whichever between during among used "
     "using ranked not without within per each every located living made"
@@ -60,9 +68,9 @@ def _is_end(run: list[Word], word: Word) -> bool:
     such as `the`, after a verb that may be any."""
     first = [word.text for word in run[:2]]
     if len(first) == 1:
-        return word.text in _ENDS and word.text not in _FIRST
+        return word.text in PHRASE_ENDS and word.text not in _FIRST
     is_choice = first[0] in ("which", "who", "what") and first[1] not in _BE
-    return word.text in _ENDS or (is_choice and word.text in _DETERMINERS)
+    return word.text in PHRASE_ENDS or (is_choice and word.text in _DETERMINERS)
 
 
 def _is_lead(question: Question, word_index: int, before: str) -> bool:
@@ -79,13 +87,8 @@ def _is_lead(question: Question, word_index: int, before: str) -> bool:
 _COUNTING = {("how", "many"), *((word, "of") for word in ("number", "numbers", "count", "amount"))}
 _DEGREES = {"most", "fewest", "least", "fewer", "more", "than", "only", "exactly"}
 _BOUNDS = {"most", "least", "than", "only", "exactly", "has", "have", "had"}
-_NUMBERS = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-_STOP_WORDS = (
-    "a about after among an and are as at before between by can could did do does during each every"
-    " for from had has have if in is it its not of on or over per since that the their there they"
-    " this through to under was were what when where which who whose will with within without would"
-)
-_STOPS = frozenset(_STOP_WORDS.split())
+_STOPS = AUXILIARIES | PREPOSITIONS | QUESTION_WORDS
+_STOPS |= word_set("a an and as each every if it its not or that the their there they this")
 _MAX_NOUN_WORDS = 4  # farther on, a plural is of another phrase
 
 
@@ -120,7 +123,7 @@ def _is_counting(before: list[str]) -> bool:
     "has" or "at least" it counts."""
     if tuple(before) in _COUNTING or before[-1] in _DEGREES:
         return True
-    is_number = before[-1].isdigit() or before[-1] in _NUMBERS
+    is_number = any(number.form != ORDINAL for number in list_numbers(before[-1]))
     return is_number and before[0] in _BOUNDS
 
 
@@ -139,10 +142,10 @@ def _read_noun(question: Question, words: list[Word]) -> list[Word]:
 # What kind of answer a question asks for.
 
 _COUNT_WORDS = word_set(
-    "many number numbers count counts total amount quantity much sum often frequency times size "
-    "no enumerate tally popular popularity population frequent frequently common often"
+    "many much number numbers count counts total amount quantity sum size no times several few "
+    "multiple single once twice often frequency frequent frequently common popular popularity "
+    "population busy busiest active regular regularly repeatedly crowded enumerate tally most least"
 )
-_YES_OR_NO = word_set("is are was were do does did has have had can could will would")
 _EACH = word_set("each every per by different distinct unique respective respectively various all")
 _HOW_MANY = re.compile(
     r"\W*(?:how many|(?:what is|find|give|show|return) the (?:total )?(?:number|count) of)\b"
@@ -186,7 +189,7 @@ def is_yes_or_no(question: Question) -> bool:
     >>> is_yes_or_no(Question("Did Ada win?")), is_yes_or_no(Question("Who won?"))
     (True, False)
     """
-    return any(word.text in _YES_OR_NO for word in question.words[:1])
+    return any(word.text in AUXILIARIES for word in question.words[:1])
 
 
 # What a text with a question and its evidence asks for, phrase by phrase.

@@ -75,26 +75,6 @@ def list_numbers(text: str) -> list[Number]:
     return numbers
 
 
-_TOP = re.compile(r"\b(?:top|bottom) $")  # "the last 3" may be years
-_EXTREME = re.compile(r" (?:most|least|fewest|best|worst|(?!rest|west|inter|guest)[a-z]{3,}est)\b")
-
-
-def list_limits(question: Question) -> list[Number]:
-    """Return the numbers of rows that a question asks for.
-
-    >>> question = Question("Show the top 3 ports, and the two oldest ships of the last 5 years.")
-    >>> [number.values for number in list_limits(question)]
-    [(3,), (2,)]
-    """
-    text = question.plain_text
-    return [
-        number
-        for number in list_numbers(text)
-        if number.form != ORDINAL  # "the second highest" is one
-        and (_TOP.search(text[: number.start]) or _EXTREME.match(text[number.end :]))
-    ]
-
-
 def read_number(text: str) -> float | None:
     """Return the number that a whole text is, an int if it is one; None if it is none.
 
@@ -277,10 +257,9 @@ _MAX_NUMBERS = 100  # of a text: it may be hostile
 _MAX_CHARACTERS = 10_000  # of a text, for the same reason
 _WINDOW = 64  # characters before a number in which its comparative stands
 
-_COMPARED = (
-    "more|greater|larger|higher|bigger|taller|longer|heavier|wider|deeper|less|fewer|smaller|lower"
-    "|shorter|lighter|cheaper|narrower"
-)
+_GREATER = word_set("more greater larger higher bigger taller longer heavier wider deeper")
+_SMALLER = word_set("less fewer smaller lower shorter lighter cheaper narrower")
+_COMPARED = "|".join(sorted(_GREATER | _SMALLER))
 _NO = r"(?:no|not|n't|never)"
 _MONTH = (
     r"jan\w*|feb\w*|mar|march|apr\w*|may|jun|june|jul|july|aug|august|sep\w*|oct\w*|nov\w*|dec\w*"
@@ -309,8 +288,8 @@ _BETWEEN = re.compile(r"\bbetween(?:\s+(?:the|years?|ages?|ids?))*[\s$£€]*$")
 _BETWEEN_AND = re.compile(r"\s*(?:and|to|-)\s*(?:the )?[\s$£€]*$")
 _EXCLUSIVE = re.compile(r"\b(?:exclusive(?:ly)?|strictly)\b")
 _NEGATION = re.compile(r"\b(?:not|never|no|without|except|neither|cannot|excluding)\b|n't\b")
-_MORE = word_set("more greater larger higher over above exceeding exceeds least")
-_LESS = word_set("less fewer smaller lower under below most")
+_MORE = _GREATER | {"over", "above", "exceeding", "exceeds", "least"}
+_LESS = _SMALLER | {"under", "below", "most"}
 
 
 class Comparative(NamedTuple):
@@ -434,10 +413,9 @@ def _read_adverb(pole: str, adjective: str, words: tuple[Word, ...]) -> Superlat
     return Superlative(text, _OPPOSITE[pole] if adjective in _DOWN else pole, SIZE, words)
 
 
-_EXTREMES = word_set(
-    "maximum minimum max min highest lowest largest smallest greatest least most fewest biggest "
-    "longest shortest latest earliest oldest youngest heaviest lightest tallest cheapest expensive"
-)
+_TOP = re.compile(r"\b(?:top|bottom) $")  # "the last 3" may be years
+_NEXT_WORD = re.compile(r" ([a-z]+)\b")
+_SUPERLATIVES = _LEXICON.keys() | {LEAST, MOST, "best", "worst", "expensive"}
 
 
 def list_extremes(question: Question) -> list[int]:
@@ -446,4 +424,50 @@ def list_extremes(question: Question) -> list[int]:
     >>> list_extremes(Question("the oldest of those with the most berths"))
     [1, 6]
     """
-    return [index for index, word in enumerate(question.words) if word.text in _EXTREMES]
+    return [index for index, word in enumerate(question.words) if word.text in _SUPERLATIVES]
+
+
+def list_limits(question: Question) -> list[Number]:
+    """Return the numbers of rows that a question asks for.
+
+    >>> question = Question("Show the top 3 ports, and the two oldest ships of the last 5 years.")
+    >>> [number.values for number in list_limits(question)]
+    [(3,), (2,)]
+    """
+    text = question.plain_text
+    return [
+        number
+        for number in list_numbers(text)
+        if number.form != ORDINAL  # "the second highest" is one
+        and (_TOP.search(text[: number.start]) or _is_before_superlative(text, number))
+    ]
+
+
+def _is_before_superlative(text: str, number: Number) -> bool:
+    following = _NEXT_WORD.match(text, number.end)
+    return following is not None and following[1] in _SUPERLATIVES
+
+
+_DEGREES = word_set(
+    "large big great huge major small little tiny high low old young new recent modern long short "
+    "famous popular successful good bad normal abnormal typical"
+)
+_YEARS_OF_LIFE = word_set("year years age ages old older oldest")
+
+
+def mentions_degree(question: Question) -> bool:
+    """Return whether a question or its evidence has a word that may set a bound on many things.
+
+    >>> mentions_degree(Question("Which large ships are there?"))
+    True
+    """
+    return not _DEGREES.isdisjoint(word.text for word in question.said_words)
+
+
+def mentions_years(question: Question) -> bool:
+    """Return whether a question asks for a number of years, or for an age.
+
+    >>> mentions_years(Question("How old is she?")), mentions_years(Question("For how many days?"))
+    (True, False)
+    """
+    return not _YEARS_OF_LIFE.isdisjoint(word.text for word in question.words)

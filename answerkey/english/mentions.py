@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from answerkey.english.asked import find_asked_words
+from answerkey.english.asked import PHRASE_ENDS, find_asked_words
 from answerkey.english.columns import list_own_words, split_name
 from answerkey.english.question import Question, Word, word_set
 
@@ -23,15 +23,12 @@ _BEFORE = word_set(
     "on to combined overall higher lower larger smaller greater more less fewer ascending "
     "descending same from than how old possible various exact"
 )
-_AFTER = word_set(
-    "of for from in who whose whom that which with where by sorted ordered order sort having at "
-    "on when if has have had did do does was were is are than between during and or as along "
-    "together used using ranked not to per each every above below over under after before "
-    "greater more larger higher less lower smaller fewer equal exceeding within there must "
-    "should can"
+_AFTER = PHRASE_ENDS | word_set(
+    "is are must should can and or as along together to above below over under after before there "
+    "greater more larger higher less lower smaller fewer equal exceeding"
 )
 _LIST_MARK = re.compile(r",|&|/|\b(?:and|or)\b")
-_BREAKS = word_set("of for from in who whose that which with where by is are has have at")
+_BREAKS = PHRASE_ENDS | word_set("is are")
 _CHOICE = word_set("who which whose")
 _MAX_WORDS_OF_CHOICE = 4  # "which old cows are"
 _MEASURES = word_set("number numbers total average count maximum minimum")

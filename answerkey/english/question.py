@@ -16,6 +16,12 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+AUXILIARIES = word_set("is are was were do does did has have had can could will would")
+QUESTION_WORDS = word_set("who whose whom what which when where")
+PREPOSITIONS = word_set(
+    "about after among at before between by during for from in of on over per since through to "
+    "under with within without"
+)
 EMPTY_WORDS = word_set("a an and as at by for from in is of on or the to with")
 
 
