@@ -7,12 +7,12 @@ weakens what a question says: > and >= are never readings of each other.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from sqlglot import exp
 
+from answerkey.english.asked import asks_for_each_row, says_how_often
 from answerkey.rewrites.amounts import read_single_values
 from answerkey.rewrites.groups import read_groupings, read_zero_counts
 from answerkey.rewrites.kept import read_measured, read_uncut
@@ -32,16 +32,14 @@ from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 
 MAX_READINGS_PER_RULE = 8  # each is executed on the real database, and on each variant
-_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
-_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
 
 
 def _read_duplicates(scopes: Scopes, question_text: str) -> Steps:
-    """Equal rows once or as often as they come, unless the question says which."""
-    is_once = _ONCE.search(question_text) is not None
-    if not is_once:
+    """Equal rows as often as they come, and once, as far as the question leaves it open."""
+    is_said = says_how_often(question_text)
+    if not is_said:
         yield from read_repeated_rows(scopes)
-    if is_once or _EACH_ROW.search(question_text) is None:
+    if is_said or not asks_for_each_row(question_text):
         yield from read_distinct_rows(scopes)
 
 

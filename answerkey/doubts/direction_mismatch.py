@@ -22,6 +22,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import with_repair
+from answerkey.english.asked import find_sort_direction
 from answerkey.english.columns import is_named, split_name, split_words
 from answerkey.english.measures import (
     AGE,
@@ -34,15 +35,11 @@ from answerkey.english.measures import (
     find_superlatives,
     read_measure,
 )
-from answerkey.english.question import Question, word_set
+from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.superlatives import take_other_ends
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.query_tree import show_sql, to_sql
-
-_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
-_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
-_OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
 
 
 class _Extreme(NamedTuple):
@@ -89,15 +86,17 @@ def find_direction_mismatch(inspection: Inspection, question: Question) -> list[
 
 
 def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, str] | None:
+    """The direction that is asked for, and ORDER BY, if all its terms sort the other way."""
     order = inspection.tree.args.get("order")
-    asked = {word.text for word in question.plain_words}
-    if order is None or inspection.tree.args.get("limit") is not None or asked & _OF_AGE:
+    if order is None or inspection.tree.args.get("limit") is not None:
         return None
-    is_down, is_up = bool(asked & _DOWN), bool(asked & _UP)
-    is_other = all(bool(term.args.get("desc")) is is_up for term in order.expressions)
-    if is_down is is_up or not is_other:
+    asked = find_sort_direction(question)
+    is_asked = {
+        bool(term.args.get("desc")) is (asked == "descending") for term in order.expressions
+    }
+    if asked is None or is_asked != {False}:
         return None
-    return {"asked": "descending" if is_down else "ascending", "sql": show_sql(order)}
+    return {"asked": asked, "sql": show_sql(order)}
 
 
 def _list_extremes(inspection: Inspection) -> list[_Extreme]:

@@ -25,8 +25,9 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.english.columns import split_words, stem_name
-from answerkey.english.question import Question, word_set
+from answerkey.english.asked import asks_by_name
+from answerkey.english.columns import names_land, names_town, stem_name
+from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.groups import group_by_key
 from answerkey.rewrites.trees import write_change
@@ -37,10 +38,6 @@ from answerkey.sql.scopes import DirectColumn
 from answerkey.sqlite.schema import Column, quote_name
 
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
-_EACH = word_set("each every per by")
-_TOWNS = word_set("city town village")
-_LANDS = word_set("country state province nation")
-_MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
 
 
 def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Finding]:
@@ -48,7 +45,11 @@ def find_group_by_non_key(inspection: Inspection, question: Question) -> list[Fi
     key, and the question does not ask for the names; or if it groups by an ambiguous town."""
     named = inspection.once(_find_named)
     if named is not None:
-        return [] if _is_asked(question, named[0]) else [Finding("group_by_non_key", named[1])]
+        return (
+            []
+            if asks_by_name(question, stem_name(named[0].column.name)[-1])
+            else [Finding("group_by_non_key", named[1])]
+        )
     place = inspection.once(_find_place)
     return [Finding("group_by_non_key", place)] if place is not None else []
 
@@ -95,17 +96,6 @@ def _is_of_things(label: DirectColumn, query: Query) -> bool:
     return names > 0 and names >= rows * _MIN_SHARE_OF_NAMES
 
 
-def _is_asked(question: Question, label: DirectColumn) -> bool:
-    """Whether the question says "for each job title", as the column is called."""
-    name = stem_name(label.column.name)[-1]
-    words = question.words
-    for word_index, word in enumerate(words):
-        after = words[word_index + 1 : word_index + 2 + _MAX_WORDS_BETWEEN]
-        if word.text in _EACH and any(other.stem == name for other in after):
-            return True
-    return False
-
-
 def _write_repair(query: Query, group: exp.Group, label: DirectColumn, key: DirectColumn) -> str:
     """The query grouped by the key in place of the name, or beside `1` or an alias that means the
     name."""
@@ -136,11 +126,9 @@ def _list_places(group: exp.Group, query: Query) -> Iterator[tuple[DirectColumn,
         node for term in terms for node in term.find_all(exp.Column)
     )
     for town in keys:
-        if _TOWNS.isdisjoint(split_words(town.column.name)):
-            continue
-        for column in town.table.columns:
+        for column in town.table.columns if names_town(town.column.name) else ():
             land = town.beside(column)
-            is_land = not _LANDS.isdisjoint(split_words(column.name)) and column is not town.column
+            is_land = names_land(column.name) and column is not town.column
             if is_land and not any(other.is_same(land) for other in (*keys, *chosen)):
                 yield town, land
 

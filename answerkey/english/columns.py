@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from answerkey.english.question import Question, Word, list_words, stem_word
+from answerkey.english.question import Question, Word, list_words, stem_word, word_set
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _MIN_LETTERS = 3  # letters that are enough to stand for a longer word
@@ -78,6 +78,8 @@ _PART_WORDS = """
 first last given family middle personal fname lname firstname lastname givenname familyname
 forename surname
 """
+_TOWNS = word_set("city town village")
+_LANDS = word_set("country state province nation")
 _PEOPLE = frozenset(map(stem_word, _PEOPLE_WORDS.split()))
 _PARTS = frozenset(map(stem_word, _PART_WORDS.split()))
 _GROUPS: dict[str, frozenset[int]] = {
@@ -209,3 +211,21 @@ def is_part_of_name(column: str) -> bool:
     [True, True, True, False]
     """
     return not _PARTS.isdisjoint([*stem_name(column), *stem_name(column.lower())])
+
+
+def names_town(column: str) -> bool:
+    """Return whether the name of a column says that it holds towns.
+
+    >>> names_town("HomeCity"), names_town("capacity")
+    (True, False)
+    """
+    return not _TOWNS.isdisjoint(split_words(column))
+
+
+def names_land(column: str) -> bool:
+    """Return whether the name of a column says that it holds countries, or parts of them.
+
+    >>> names_land("birth_country"), names_land("county")
+    (True, False)
+    """
+    return not _LANDS.isdisjoint(split_words(column))

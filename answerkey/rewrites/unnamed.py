@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from answerkey.english.asked import mentions_missing
 from answerkey.english.question import has_phrase
 from answerkey.rewrites.members import leave_out_table
 from answerkey.rewrites.trees import (
@@ -21,10 +22,6 @@ from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import DirectColumn, Scopes, Source
 from answerkey.sqlite.schema import fold_name, quote_name
 
-_UNKNOWN = re.compile(
-    r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
-    re.IGNORECASE,
-)
 _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
 _STEM_LETTERS = 4  # letters that a word of gold and one of the question have in common
 
@@ -55,7 +52,7 @@ def _is_named(condition: exp.Expr, text: str) -> bool:
     if condition.find(exp.Select, exp.Column) is None or condition.find(exp.Select) is not None:
         return True
     if condition.find(exp.Null) is not None:
-        return _UNKNOWN.search(text) is not None
+        return mentions_missing(text)
     literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
     words = [word for literal in literals for word in re.findall(r"\w+", literal)]
     return not literals or any(
