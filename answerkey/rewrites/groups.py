@@ -103,8 +103,8 @@ def _join_copies(parts: list[exp.Expr]) -> exp.Expr:
 
 
 def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
-    """with_zero_counts: LEFT JOIN in place of JOIN, from the table whose things are counted by; and
-    without_zero_counts, the other way round.
+    """Yield `with_zero_counts`: `FROM b JOIN a ON b.a_id = a.id GROUP BY a.id` -> `FROM a LEFT JOIN
+    b ON b.a_id = a.id GROUP BY a.id`; and `without_zero_counts`, the other way round.
 
     Reason: "the number of concerts of each stadium" does not say whether one without concerts is
     shown; nor does "fewer than two" or "the fewest" say that there is one at least.
@@ -115,7 +115,7 @@ def read_zero_counts(scopes: Scopes, question_text: str) -> Steps:
             continue
         joins = select.args.get("joins") or []
         sources = list(scopes.scope_of(select).sources.values())
-        # of more tables, nobody knows which of the joins should keep rows
+        # With more tables it is unknown which of the joins should keep rows.
         is_count = len(joins) == 1 and len(sources) == 2 and select.find(exp.Count) is not None
         if not is_count or _is_of_the_most(select):
             continue
@@ -164,8 +164,8 @@ def _find_ends(condition: exp.Expr, scopes: Scopes) -> dict[Source, DirectColumn
 
 
 def read_groupings(scopes: Scopes, question_text: str) -> Steps:
-    """grouped_by_key in place of a name, where the query joins something to that key;
-    grouped_by_name in place of another key, where the answer shows the name.
+    """Yield `grouped_by_key`: `GROUP BY a.name` -> `GROUP BY a.id`, if the query joins something to
+    that key; and `grouped_by_name`, the other way round, if the answer shows the name.
 
     Reason: "for each stadium" means a stadium, and two stadiums may have one name; but the answer
     shows names, and a reader may take a name for the stadium.

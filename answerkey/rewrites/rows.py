@@ -58,8 +58,9 @@ def compare_keys(
 
 
 def read_repeated_rows(scopes: Scopes) -> Steps:
-    """without_distinct, of the outermost SELECT or in its counts; and each_thing_once: DISTINCT
-    names of joined things, but things of one name are several.
+    """Yield `without_distinct`: `SELECT DISTINCT a` -> `SELECT a`, `count(DISTINCT a)` ->
+    `count(a)`; and `each_thing_once`: `SELECT DISTINCT a.name FROM a JOIN b ...` -> `SELECT a.name
+    FROM a JOIN b ... GROUP BY a.id`, `count(DISTINCT a.name)` -> `count(DISTINCT a.id)`.
 
     Reason: "the countries of the singers" may name a country once a singer. Where LIMIT takes some
     rows, it takes others as soon as equal ones are one.
@@ -84,7 +85,8 @@ def read_repeated_rows(scopes: Scopes) -> Steps:
 
 
 def read_distinct_rows(scopes: Scopes) -> Steps:
-    """distinct_rows of the outermost SELECT, distinct_values in its counts.
+    """Yield `distinct_rows`: `SELECT a` -> `SELECT DISTINCT a`, of the outermost SELECT; and
+    `distinct_values` of its counts: `count(a)` -> `count(DISTINCT a)`.
 
     Reason: "the countries of the singers" may name a country once.
     """
@@ -128,8 +130,9 @@ def _count_things(count: exp.Count, name: exp.Expr, scopes: Scopes) -> Steps:
 
 
 def read_nulls(scopes: Scopes, question_text: str) -> Steps:
-    """without_null of columns in GROUP BY, and of those that INTERSECT or EXCEPT show;
-    counted_names and counted_rows, where things are counted by their rows or by their names.
+    """Yield `without_null`: `GROUP BY town` -> `WHERE NOT town IS NULL GROUP BY town`, and the same
+    for what INTERSECT or EXCEPT shows; `counted_rows`: `count(name)` -> `count(*)`; and
+    `counted_names`, the other way round.
 
     Reason: "which cities have two employees" asks for cities, and NULL is none.
     """
@@ -172,8 +175,8 @@ def _is_nullable(column: exp.Expr, scopes: Scopes) -> bool:
 
 
 def read_set_members(scopes: Scopes, question_text: str) -> Steps:
-    """members_by_key: `A EXCEPT B` of names -> A where the key is not among those of B; and each
-    row of these once, where A joins tables, which may repeat them.
+    """Yield `members_by_key`: `A EXCEPT B` of names -> A where the key is not among those of B; and
+    each row of these once, if A joins tables, which may repeat them.
 
     Reason: "the names of the singers without a concert" means singers, and one of them may have the
     name of a singer who has one.

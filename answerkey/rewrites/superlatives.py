@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from sqlglot import exp
 
@@ -35,11 +36,47 @@ def take_other_ends(nodes: Iterable[exp.Expr]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def take_extreme(
+    select: exp.Select, value: exp.Expr, extreme: type[exp.Expr], **clauses: Any
+) -> Iterator[None]:
+    """Keep all rows that have the greatest or the least value, or all groups that have it.
+
+    `SELECT name FROM t` -> `SELECT name FROM t WHERE age = (SELECT MIN(age) FROM t)`
+
+    value: what is compared; of a SELECT with GROUP BY an aggregate.
+    clauses: other clauses of the SELECT; None leaves one out.
+    """
+    if select.args.get("group") is not None:
+        values = _copy_part(select, [exp.alias_(value.copy(), "n")], is_grouped=True)
+        best = exp.Select(
+            expressions=[extreme(this=exp.column("n"))],
+            from_=exp.From(this=exp.Subquery(this=values)),
+        )
+        clause = "having"
+    else:
+        best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
+        clause = "where"
+    condition = exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
+    clauses[clause] = add_condition(select, clause, condition)
+    with changed(select, **clauses):
+        yield
+
+
+def _copy_part(select: exp.Select, columns: list[exp.Expr], *, is_grouped: bool) -> exp.Select:
+    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
+    copy = select.copy()
+    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})
+
+
 def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
-    """all_ties in place of ORDER BY ... LIMIT 1, or of an extreme that picks the row of a column
-    beside it, also in a subquery; one_row in place of all rows that have an extreme value;
-    extreme_of_all: the extreme of a whole table, where gold takes that of the rows whose parents
-    are there.
+    """Yield `all_ties`, `one_row` and `extreme_of_all`.
+
+    all_ties: `SELECT name FROM t ORDER BY age LIMIT 1` -> `SELECT name FROM t WHERE age = (SELECT
+    MIN(age) FROM t)`, also in a subquery; and the same for `SELECT name, min(age) FROM t`.
+    one_row: the other way round.
+    extreme_of_all: `SELECT ... FROM t JOIN u ON t.u_id = u.id ORDER BY t.age LIMIT 1` -> the least
+    age of all rows of t, also of those without a row of u.
 
     Reason: "the youngest singer" says which age counts, and not how many singers may have it. "The
     country of the youngest singer" asks for the youngest of all, who may have no country.
@@ -57,8 +94,8 @@ def read_superlatives(scopes: Scopes, question_text: str) -> Steps:
 
 
 def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
-    """All rows that tie for the first one. Who asks for the first three wants three; and a second
-    term of ORDER BY says which of those that tie is meant."""
+    """Yield `all_ties` and `extreme_of_all` of the first row by one term of ORDER BY. The first
+    three are three, and a second term says which of those that tie is meant."""
     order, rows = select.args.get("order"), select.args["limit"].expression
     is_first = read_integer(rows) == 1 and select.args.get("offset") is None
     if order is None or len(order.expressions) != 1 or not is_first:
@@ -67,32 +104,19 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
     if read_integer(key) is not None:
         return
     extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
-    is_grouped, clause = select.args.get("group") is not None, "where"
-    if is_grouped != (key.find(exp.AggFunc) is not None):
+    if (select.args.get("group") is not None) != (key.find(exp.AggFunc) is not None):
         return
-    if is_grouped:
-        values = _copy_part(select, [exp.alias_(key.copy(), "n")], is_grouped=True)
-        best = exp.Select(
-            expressions=[extreme(this=exp.column("n"))],
-            from_=exp.From(this=exp.Subquery(this=values)),
-        )
-        condition, clause = exp.EQ(this=key, expression=exp.Subquery(this=best)), "having"
-    else:
-        condition = _is_extreme(key, extreme, select)
-    changes = {clause: add_condition(select, clause, condition)}
-    with changed(select, **changes, order=None, limit=None):
+    with take_extreme(select, key, extreme, order=None, limit=None):
         yield "all_ties"
     source = _find_whole(select, key, scopes)
     if source is not None:
-        best = exp.Select(expressions=[extreme(this=key.copy())], from_=_start_from(source))
+        best = exp.Select(
+            expressions=[extreme(this=key.copy())], from_=exp.From(this=source.node.copy())
+        )
         best.set("where", select.args["where"].copy() if select.args.get("where") else None)
         test = exp.EQ(this=key.copy(), expression=exp.Subquery(this=best))
         with changed(select, where=add_condition(select, "where", test), order=None):
             yield "extreme_of_all"
-
-
-def _start_from(source: Source) -> exp.From:
-    return exp.From(this=source.node.copy())
 
 
 def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | None:
@@ -142,9 +166,8 @@ def _take_rows_of_extreme(select: exp.Select) -> Steps:
     if len(extremes) != 1 or not others or any(column.find(exp.AggFunc) for column in others):
         return
     value = extremes[0].this
-    condition = _is_extreme(value, type(extremes[0]), select)
     columns = [value.copy() if column is extremes[0] else column.copy() for column in shown]
-    with changed(select, expressions=columns, where=add_condition(select, "where", condition)):
+    with take_extreme(select, value, type(extremes[0]), expressions=columns):
         yield "all_ties"
 
 
@@ -163,14 +186,3 @@ def _take_one(select: exp.Select) -> Steps:
             with changed(select, limit=make_limit(1)):
                 yield "one_row"
             return
-
-
-def _is_extreme(value: exp.Expr, extreme: type[exp.Expr], select: exp.Select) -> exp.EQ:
-    best = _copy_part(select, [extreme(this=value.copy())], is_grouped=False)
-    return exp.EQ(this=value.copy(), expression=exp.Subquery(this=best))
-
-
-def _copy_part(select: exp.Select, columns: list[exp.Expr], *, is_grouped: bool) -> exp.Select:
-    names = ("from_", "joins", "where", *(("group", "having") if is_grouped else ()))
-    copy = select.copy()
-    return exp.Select(expressions=columns, **{name: copy.args.get(name) for name in names})

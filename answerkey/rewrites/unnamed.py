@@ -27,12 +27,13 @@ _STEM_LETTERS = 4  # letters that a word of gold and one of the question have in
 
 
 def read_unnamed(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps:
-    """unnamed_condition: a part of WHERE is left out of which the question has no literal;
-    unnamed_join: a table that nothing else uses, or only a column that another table has as well;
-    unneeded_join: one that the question names, if rows refer to it anyway, and some to none.
+    """Yield `unnamed_condition`: `WHERE a = 1 AND b = 2` -> `WHERE a = 1`, if the question does not
+    say 2; `unnamed_join`: `FROM b JOIN a ON b.a_id = a.id` -> `FROM b`, if neither the question
+    names that table nor the query needs it; and `unneeded_join`: the same for a table that the
+    question names, if some rows refer to none of it.
 
-    Reason: whoever answers the question cannot know of what it does not name; and a row that refers
-    to another one needs no look at it.
+    Reason: a question cannot ask for what it does not name; and a row that refers to another one
+    needs no look at it.
     """
     text = question_text.lower()
     for select in scopes.nodes.find_all(exp.Select):
