@@ -1,6 +1,6 @@
 """The catalogue of flags: what each says of a question, and what follows from it by default.
 
-A probe raises a flag by its name (`answerkey.base.records.Finding`) and needs nothing from here: so
+A doubt raises a flag by its name (`answerkey.base.records.Finding`) and needs nothing from here: so
 a sentence or a policy may change, and nothing is audited again.
 
 `python -m answerkey.flags` prints the table of docs/doubts.md.

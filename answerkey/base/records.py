@@ -308,8 +308,8 @@ def list_shards(directory: Path, database_name: str) -> list[Shard]:
 
 
 class Finding(NamedTuple):
-    """A flag that a probe raises: its name (`answerkey.flags`), and evidence that a person can
-    check, a JSON object with stable keys."""
+    """What a doubt reports of a question: the name of a flag (`answerkey.flags`), and evidence that
+    a person can check: a JSON object with stable keys."""
 
     code: str
     evidence: dict[str, Any]

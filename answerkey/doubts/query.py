@@ -1,4 +1,4 @@
-"""A query and its database, for all probes: what the query says, and small questions about the
+"""A query and its database, for all doubts: what the query says, and small questions about the
 data, each executed once."""
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class Query:
 
 
 def read_query(inspection: Inspection) -> Query:
-    """The query of an inspection, read once for all probes."""
+    """The query of an inspection, read once for all doubts."""
     return inspection.once(Query)
 
 

@@ -38,7 +38,7 @@ _DETERMINERS = word_set("the a an any some most fewest least more all")
 _FIRST = word_set("was were each every")  # "which were sold", "list each port": no end there
 
 
-@lru_cache(maxsize=64)  # several probes ask about one question
+@lru_cache(maxsize=64)  # several doubts ask about one question
 def find_asked_words(question: Question) -> Set[int]:
     """The indexes of the words that say what is asked for: from a verb or `what` to a word that
     says of what.

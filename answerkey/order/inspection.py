@@ -1,4 +1,4 @@
-"""Inspections: a gold query, its answer, and a copy of the database in reverse order, for probes.
+"""Inspections: a gold query, its answer, and a copy of the database in reverse order, for doubts.
 
 If `SELECT name FROM ship LIMIT 1` gives 'Sun' on the database and 'Tern' on the copy, its answer is
 no fact of the data.
@@ -192,7 +192,7 @@ class Inspection:
         return len(self.rows) == 1 and len(self.rows[0]) == 1
 
     def once(self, function: Callable[[Inspection], _Result]) -> _Result:
-        """Return the result of a function for this inspection, computed once for all probes."""
+        """Return what a function gives for this inspection: it is called once for all doubts."""
         if function not in self._known:
             self._known[function] = function(self)
         known: _Result = self._known[function]
