@@ -15,5 +15,5 @@ check:
 	pytest
 
 fix:
-	ruff check --fix .
 	ruff format .
+	ruff check --fix .
