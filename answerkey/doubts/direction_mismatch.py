@@ -100,7 +100,7 @@ def _find_other_sort(inspection: Inspection, question: Question) -> dict[str, st
 
 
 def _list_extremes(inspection: Inspection) -> list[_Extreme]:
-    """The first terms of ORDER BY ... LIMIT, and each min and max that stands in no ORDER BY."""
+    """The first terms of ORDER BY ... LIMIT, and each min and max outside of ORDER BY."""
     extremes = []
     for order in inspection.scopes.nodes.find_all(exp.Order):
         query, term = order.parent, order.expressions[0]
@@ -115,7 +115,7 @@ def _list_extremes(inspection: Inspection) -> list[_Extreme]:
 
 
 def _read_extreme(text: str, node: exp.Expr, pole: str, inspection: Inspection) -> _Extreme:
-    """An extreme of an expression, which measures something if it is one column, as it stands or
+    """An extreme of an expression, which measures something if it is one column, alone or
     in an aggregate other than count."""
     expression = node.this
     columns = list(expression.find_all(exp.Column))

@@ -19,7 +19,7 @@ Answers = Literal["same", "other"]
 class Doubt:
     """A reason to doubt gold SQL, its answer or its question. It raises the flag of its name.
 
-    A flag's sentence and its default policy stand in `answerkey.flags`, so that changing them
+    `answerkey.flags` has the sentence and the default policy of the flag, so that changing them
     executes nothing.
 
     name: the flag.
@@ -28,10 +28,10 @@ class Doubt:
     is_sign: whether the flag is a sign that gold is wrong, which counts for `answer_risk`. It is
         not where the flag says something else of the answer, or where too few questions of
         databases that the rule was not made with have it.
-    readings: the readings that repair the query where a finding has no SQL of its own
-        (`evidence["repair"]`). Of several, the first that answers otherwise counts.
-    answers_of_kinds: what a repair would answer where nobody has written one, by the kind of the
-        evidence.
+    readings: the readings that repair the query if a finding has no SQL of its own
+        (`evidence["repair"]`). Of several, the first one with another answer counts.
+    answers_of_kinds: what a repair would answer, by the kind of the evidence, if a finding has
+        none.
 
     Raises:
         ValueError: if it has no way to find anything, or two.

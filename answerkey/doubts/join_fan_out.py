@@ -10,7 +10,7 @@ where each group has one singer.
 
 Kinds:
 
-counted: the thing that is counted stands in FROM.
+counted: the table of what is counted is in FROM.
 referred: a table in FROM refers to it: `SELECT count(*) FROM song` counts singers by `singer_id`.
 """
 
@@ -115,7 +115,7 @@ class _FanOut:
 
     @cached_property
     def known(self) -> set[Place]:
-        """The columns that have one value in each group. The name of a thing stands for it."""
+        """The columns that have one value in each group. The name of a thing means the thing."""
         keys = self.group.expressions if self.group is not None else []
         columns = [self.query.scopes.find_direct(key) for key in keys]
         given = [column.place for column in columns if column is not None]

@@ -6,7 +6,7 @@ Doubted: SELECT name FROM ship LIMIT 1
 Sound:   SELECT name FROM ship ORDER BY id LIMIT 1
 
 Another correct query, or another order of storing the rows, gives another ship. A subquery that
-stands for one value takes the first of its rows, too: `WHERE id = (SELECT ship_id FROM visit)` over
+is one value takes the first of its rows, too: `WHERE id = (SELECT ship_id FROM visit)` over
 several visits. There is no doubt where all rows look the same in the answer, and none of a subquery
 whose choice does not change the answer.
 """

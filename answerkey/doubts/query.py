@@ -67,7 +67,7 @@ class Query:
         return self.scopes.resolve(expression) if isinstance(expression, exp.Column) else None
 
     def base_column(self, expression: exp.Expr) -> tuple[Table, Column] | None:
-        """The column of a table that an expression is, as it stands, also by way of a subquery;
+        """The column of a table that an expression is and nothing else, also by way of a subquery;
         None for anything else."""
         resolution = self.resolve(expression)
         if resolution is None or resolution.table is None or resolution.column is None:

@@ -200,7 +200,7 @@ def _group_by_name(
 
 
 def is_of_thing(column: DirectColumn, scopes: Scopes) -> bool:
-    """Whether a column stands for a thing: it is a key of its table, or refers to another."""
+    """Whether a column identifies a thing: it is a key of its table, or refers to another."""
     is_one = (column.column.name,) in column.table.unique_keys
     return is_one or is_key(column.table, column.column) or scopes.refers(column)
 

@@ -34,8 +34,8 @@ class Change(NamedTuple):
 
 @contextmanager
 def changed(node: exp.Expr, **args: Any) -> Iterator[None]:
-    """The node has other arguments; None leaves one out. A node that stands elsewhere in the tree
-    is to be handed over as a copy."""
+    """The node has other arguments; None leaves one out. Pass a copy of a node that is elsewhere in
+    the tree."""
     own = dict(node.args)
     for name, value in args.items():
         node.set(name, value)
@@ -51,7 +51,7 @@ def changed(node: exp.Expr, **args: Any) -> Iterator[None]:
 
 @contextmanager
 def replaced(node: exp.Expr, other: exp.Expr) -> Iterator[None]:
-    """Another node stands in the place of one; it may hold copies of its parts."""
+    """Another node has the place of one; it may hold copies of its parts."""
     node.replace(other)
     try:
         yield
@@ -74,7 +74,7 @@ def without(items: list[Any], index: int) -> list[Any]:
 
 
 def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[Change]:
-    """The changes of a query, each text once, and not the query's own; at most so many of each of
+    """The changes of a query, each text once, and not the query's own; at most `most` of each of
     the `steps`."""
     _resolve_all(scopes)
     root = exp.Paren(this=scopes.tree)  # so that the tree itself can be replaced

@@ -64,7 +64,7 @@ def _is_named(condition: exp.Expr, text: str) -> bool:
 
 def _leave_out_tables(select: exp.Select, text: str, scopes: Scopes, find_rows: FindRows) -> Steps:
     """Each table that a SELECT needs for nothing but a column that the join makes equal to one of
-    another table, which then stands in its place."""
+    another table, which replaces it."""
     joins = select.args.get("joins") or []
     if not all(_is_inner(join) for join in joins) or any(map(is_star, select.expressions)):
         return
