@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from answerkey.english.asked import asks_for_each_row, says_how_often
+from answerkey.english.phrases import asks_for_each_row, says_how_often
 from answerkey.rewrites.amounts import read_single_values
 from answerkey.rewrites.groups import read_groupings, read_zero_counts
 from answerkey.rewrites.kept import read_measured, read_uncut

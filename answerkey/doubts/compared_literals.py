@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.doubts.query import read_query
-from answerkey.english.measures import read_number
+from answerkey.english.stated_numbers import read_number
 from answerkey.order.inspection import Inspection
 from answerkey.sql.conditions import PATTERNS, Comparison, is_literal, read_text
 

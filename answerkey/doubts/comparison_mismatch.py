@@ -18,8 +18,10 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import read_query, with_repair
-from answerkey.english.measures import Comparative, find_comparatives, read_measure, read_number
+from answerkey.english.comparatives import Comparative, find_comparatives
+from answerkey.english.measures import read_measure
 from answerkey.english.question import Question
+from answerkey.english.stated_numbers import read_number
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import Operator, compare_by_operators
 from answerkey.rewrites.trees import write_change

@@ -22,20 +22,11 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import with_repair
-from answerkey.english.asked import find_sort_direction
 from answerkey.english.columns import is_named, split_name, split_words
-from answerkey.english.measures import (
-    AGE,
-    DATE,
-    LEAST,
-    MOST,
-    RANK,
-    SIZE,
-    Superlative,
-    find_superlatives,
-    read_measure,
-)
+from answerkey.english.measures import AGE, DATE, RANK, SIZE, read_measure
+from answerkey.english.phrases import find_sort_direction
 from answerkey.english.question import Question
+from answerkey.english.superlatives import LEAST, MOST, Superlative, find_superlatives
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.superlatives import take_other_ends
 from answerkey.rewrites.trees import write_change

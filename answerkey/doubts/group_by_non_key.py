@@ -25,8 +25,8 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.english.asked import asks_by_name
 from answerkey.english.columns import names_land, names_town, stem_name
+from answerkey.english.phrases import asks_by_name
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.groups import group_by_key

@@ -25,8 +25,8 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair, write_rows
-from answerkey.english.asked import Counted, list_counted
 from answerkey.english.columns import is_table_of, split_name
+from answerkey.english.counted import Counted, list_counted
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows

@@ -28,18 +28,12 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.english.asked import mentions_count
 from answerkey.english.columns import is_named, name_column, split_words
-from answerkey.english.measures import (
-    DIGITS,
-    Number,
-    has_number,
-    list_limits,
-    list_numbers,
-    mentions_degree,
-    read_number,
-)
+from answerkey.english.comparatives import mentions_degree
+from answerkey.english.counted import mentions_count
 from answerkey.english.question import Question, has_phrase
+from answerkey.english.stated_numbers import DIGITS, Number, has_number, list_numbers, read_number
+from answerkey.english.superlatives import list_limits
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_with_text, compare_with_value, keep_rows
 from answerkey.rewrites.trees import write_change

@@ -29,14 +29,7 @@ from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.projection import Projection, Selected
 from answerkey.doubts.query import with_repair
-from answerkey.english.asked import (
-    MAX_QUESTION_WORDS,
-    asks_for_each,
-    asks_how_many,
-    find_asked_words,
-    is_yes_or_no,
-    mentions_count,
-)
+from answerkey.english.asked import MAX_QUESTION_WORDS, find_asked_words
 from answerkey.english.columns import (
     is_named,
     is_start_of,
@@ -45,9 +38,11 @@ from answerkey.english.columns import (
     name_column,
     split_name,
 )
-from answerkey.english.measures import list_extremes, read_number
+from answerkey.english.counted import asks_for_each, asks_how_many, is_yes_or_no, mentions_count
 from answerkey.english.mentions import Mention, find_mentions
 from answerkey.english.question import Question, Word, word_set
+from answerkey.english.stated_numbers import read_number
+from answerkey.english.superlatives import list_extremes
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.counts import find_distinct_value
 from answerkey.rewrites.outputs import (

@@ -24,7 +24,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.english.measures import mentions_years
+from answerkey.english.phrases import mentions_years
 from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import average_only_numbers, subtract_days

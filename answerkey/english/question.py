@@ -1,4 +1,4 @@
-"""Questions: their words and stems, what stands in quotation marks, and what the evidence says."""
+"""Questions: their words and stems, their quotations, and what their evidence says."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class Question:
 
     @cached_property
     def plain_text(self) -> str:
-        """The question in small letters, with blanks for what stands in quotation marks."""
+        """The question in small letters, with blanks for its quotations."""
         return mask_quotations(self.text)
 
     @cached_property
     def plain_words(self) -> list[Word]:
-        """The words of the question that stand in no quotation marks, in order."""
+        """The words of the question outside of its quotations, in order."""
         text = self.plain_text
         return [word for word in self.words if text[word.start] != " "]
 

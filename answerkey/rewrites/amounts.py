@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from answerkey.english.asked import mentions_aggregate
+from answerkey.english.phrases import mentions_aggregate
 from answerkey.rewrites.groups import is_of_thing
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.keys import is_number

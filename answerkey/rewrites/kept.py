@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from answerkey.english.asked import asks_for_at_least
 from answerkey.english.measures import is_never_zero
+from answerkey.english.phrases import asks_for_at_least
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import DirectColumn, Scopes

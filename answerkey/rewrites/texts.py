@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from answerkey.english.asked import asks_for_part
+from answerkey.english.phrases import asks_for_part
 from answerkey.english.question import find_phrase, has_phrase
 from answerkey.rewrites.patterns import contain_text
 from answerkey.rewrites.trees import FindRows, Steps, replaced

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from answerkey.english.asked import mentions_missing
+from answerkey.english.phrases import mentions_missing
 from answerkey.english.question import has_phrase
 from answerkey.rewrites.members import leave_out_table
 from answerkey.rewrites.trees import (

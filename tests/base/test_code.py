@@ -32,7 +32,7 @@ CHANGES = {
     "a reason": ("answerkey/base/reasons.py", '"blob"', '"binary"', set(MAKERS)),
     "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
     "a probe": ("answerkey/doubts/answers.py", "many_rows", "rows", {"audit"}),
-    "a word of English": ("answerkey/english/measures.py", "|never", "", {"audit"}),
+    "a word of English": ("answerkey/english/comparatives.py", "|never", "", {"audit"}),
     "a neighbor": ("answerkey/alternatives/neighbors.py", "join_type", "outer", {"suites"}),
     "the canonical form": ("answerkey/sql/canonical.py", "exp.GT", "exp.LT", {"parses"}),
 }

@@ -1,8 +1,8 @@
-"""What a question asks for, and which things it counts."""
+"""What a question asks for."""
 
 import pytest
 
-from answerkey.english.asked import find_asked_words, list_counted
+from answerkey.english.asked import find_asked_words
 from answerkey.english.question import Question
 
 ASKED = [
@@ -28,27 +28,3 @@ def test_words_that_say_what_is_asked_for(text, expected):
     question = Question(text)
     asked = [question.words[index].text for index in sorted(find_asked_words(question))]
     assert " ".join(asked) == expected
-
-
-COUNTED = [
-    ("Which port has the most ships?", [("ship",)]),
-    ("the number of old ships", [("old", "ship")]),
-    ("How many people live here?", [("peopl",)]),
-    ("ports that have 3 berths", [("berth",)]),
-    ("How many ships visit how many ships?", [("ship",)]),  # each once
-    # no things: a part of them, a singular, a phrase that ends, a number that bounds nothing
-    ("How many of the ships sank?", []),
-    ("How much glass is there?", []),
-    ("How many, say, ships?", []),
-    ("ports with 3 berths", []),
-]
-
-
-@pytest.mark.parametrize(("text", "stems"), COUNTED)
-def test_things_that_are_counted(text, stems):
-    assert [counted.stems for counted in list_counted(Question(text))] == stems
-
-
-def test_phrase_of_what_is_counted_is_that_of_the_question():
-    (counted,) = list_counted(Question("Tell the Number of old SHIPS in port"))
-    assert counted.phrase == "Number of old SHIPS"
