@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from answerkey.base.errors import InputError, tell_errors, tell_install
+from answerkey.base.errors import InputError, exit_on_error, explain_install
 from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.verbs import (
     compare,
@@ -129,7 +129,7 @@ def find_project() -> Path | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    with tell_errors("answerkey"):
+    with exit_on_error("answerkey"):
         project, here = find_project(), Path.cwd()
         root = project or here
         # Verbs name what the project has by its place there, and users by where they are.
@@ -143,14 +143,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.print_help()
             return 0
         run = options.pop("run")
-    with tell_errors(f"answerkey {verb}"), contextlib.chdir(here if verb == "init" else root):
+    with exit_on_error(f"answerkey {verb}"), contextlib.chdir(here if verb == "init" else root):
         try:
             status: int = run(**options)
             return status
         except ModuleNotFoundError as error:
             package = (error.name or "").partition(".")[0]
             extra = EXTRAS.get(package, "pipeline")
-            raise InputError(f"it needs {package}: {tell_install(extra)}") from error
+            raise InputError(f"it needs {package}: {explain_install(extra)}") from error
         except (InputError, OSError) as error:
             is_alone = verb in ("init", "correct") or options.get("dataset", DATASET) != DATASET
             if project is None and not is_alone:

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from answerkey.base.errors import InputError, tell_install
+from answerkey.base.errors import InputError, explain_install
 from answerkey.base.log import align, list_counts, spell_count
 from answerkey.base.paths import PRODUCT
 from answerkey.base.records import SPLITS
@@ -265,7 +265,7 @@ def _write(out: Path, results: dict[str, list[QuestionResult]], summary: Record)
     except ModuleNotFoundError as error:
         if error.name not in ("jinja2", "sqlglot"):
             raise
-        print(f"No page: {tell_install('evaluate')}", file=sys.stderr)
+        print(f"No page: {explain_install('evaluate')}", file=sys.stderr)
     else:
         (out / PAGE).write_bytes(page)
 

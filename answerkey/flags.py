@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import OTHER_VERSION, InputError, tell_errors
+from answerkey.base.errors import OTHER_VERSION, InputError, exit_on_error
 from answerkey.base.reasons import Policy, Reason
 
 DIALECT_DIFFERS = "dialect_differs"
@@ -486,5 +486,5 @@ def _list_counts(precision: Mapping[str, Any], target: str, name: str) -> str:
 
 if __name__ == "__main__":
     counted = Path("data/flag_precision.json").read_text(encoding="utf-8")
-    with tell_errors("answerkey.flags"):
+    with exit_on_error("answerkey.flags"):
         print("\n".join(list_flags(json.loads(counted))))

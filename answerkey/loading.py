@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, overload
 
-from answerkey.base.errors import tell_install
+from answerkey.base.errors import explain_install
 from answerkey.base.log import spell_count
 from answerkey.base.paths import find_exported_databases
 from answerkey.base.records import SPLITS, hash_file
@@ -191,7 +191,7 @@ def _naming_extra(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"It needs {error.name}: {tell_install(extra)}",
+            f"It needs {error.name}: {explain_install(extra)}",
             name=error.name,
         ) from error
 

@@ -57,7 +57,7 @@ done is kept
     return "\n".join([words, *getattr(error, "__notes__", ())])
 
 
-def tell_install(extra: str) -> str:
+def explain_install(extra: str) -> str:
     """Return how to install an extra, from a clone or from an index."""
     if IS_CLONE:
         return f"in a clone of Answerkey, pip install '.[{extra}]'"
@@ -65,7 +65,7 @@ def tell_install(extra: str) -> str:
 
 
 @contextlib.contextmanager
-def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
+def exit_on_error(name: str, *, label: str = "") -> Iterator[None]:
     """Exit with status 1: print a message if the user can fix the error, or a traceback if it is a
     bug of Answerkey. Secrets are hidden in both. Two more exits are no errors, and have the status
     that shells give them: 130 and one line on Ctrl-C; 141 and no output if the reader of standard
@@ -91,7 +91,7 @@ def tell_errors(name: str, *, label: str = "") -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def tell_mistakes(path: Path) -> Iterator[None]:
+def raise_input_errors(path: Path) -> Iterator[None]:
     """Raise InputError for errors of the system or of a user's file, which another `dvc repro`
     would not fix. path: the file to name if the system names none."""
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from answerkey.base.digests import check_code
-from answerkey.base.errors import tell_errors
+from answerkey.base.errors import exit_on_error
 
 _Params = TypeVar("_Params")
 
@@ -33,7 +33,7 @@ def run_stage(main: Callable[[_Params], None], read_params: Callable[[], _Params
     module = sys.modules[main.__module__]
     name = _name_stage(main)
     _hear_interrupts()
-    with tell_errors(name, label="error: "):
+    with exit_on_error(name, label="error: "):
         make_parser(f"stages.{name}", module.__doc__ or "").parse_args()
         check_code(name)
         main(read_params())
@@ -44,7 +44,7 @@ def run_command(main: Callable[..., None]) -> None:
     it needs them. Exit status as of `run_stage`."""
     _hear_interrupts()
     name = _name_stage(main)
-    with tell_errors(name, label="error: "):
+    with exit_on_error(name, label="error: "):
         check_code(name)
         main(*sys.argv[1:])
 

@@ -22,7 +22,7 @@ from string import Template
 from typing import Any
 
 import answerkey
-from answerkey.base.errors import tell_errors
+from answerkey.base.errors import exit_on_error
 from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
@@ -152,5 +152,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with tell_errors("answerkey.environments.tasks"):
+    with exit_on_error("answerkey.environments.tasks"):
         main()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import tell_mistakes
+from answerkey.base.errors import raise_input_errors
 from answerkey.verbs.options import ReadPath, add_dataset, read_share
 
 ABOUT = "tell how many predictions are right, and rank systems"
@@ -60,7 +60,7 @@ def run(
 ) -> int:
     from answerkey import evaluate
 
-    with tell_mistakes(out):
+    with raise_input_errors(out):
         summary = evaluate.evaluate(*predictions, out=out, **options)
     below = [] if fail_under is None else evaluate.list_below(summary, fail_under)
     partial = evaluate.list_partial(summary)

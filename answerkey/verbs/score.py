@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from answerkey.base.errors import tell_mistakes
+from answerkey.base.errors import raise_input_errors
 from answerkey.verbs.options import ReadPath, add_dataset
 
 ABOUT = "print a line of JSON with the score of each prediction"
@@ -22,7 +22,7 @@ def add_options(parser: argparse.ArgumentParser, read_path: ReadPath) -> None:
 def run(predictions: Path, **options: Any) -> int:
     from answerkey.evaluate import score_file
 
-    with tell_mistakes(predictions):
+    with raise_input_errors(predictions):
         scores = score_file(predictions, **options)
     for score in scores:  # a reader that leaves is no mistake of the predictions
         print(json.dumps(score))

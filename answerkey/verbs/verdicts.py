@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from answerkey.base.errors import tell_mistakes
+from answerkey.base.errors import raise_input_errors
 from answerkey.verbs.options import ReadPath
 
 ABOUT = "compare what two readers say of gold: kappa, counts, and where they differ"
@@ -41,6 +41,6 @@ def run(files: list[Path], *, ids: Path | None, as_json: bool) -> int:
         print(describe_comparison(comparison))
     if ids is not None:
         lines = "".join(f"{name}\n" for name in comparison.list_ids())
-        with tell_mistakes(ids):
+        with raise_input_errors(ids):
             ids.write_text(lines, encoding="utf-8")
     return 0

@@ -229,11 +229,11 @@ def test_command_shows_no_secret_of_what_it_does_not_read(arguments: list[str], 
 
 def test_fault_of_ours_shows_a_traceback_without_a_secret() -> None:
     code = (
-        "from answerkey.base.errors import tell_errors\n"
+        "from answerkey.base.errors import exit_on_error\n"
         "from answerkey.base.secrets import remember_secrets\n"
         "url = 'postgresql://kim:q7' + 'Zx@h/x'\n"
         "remember_secrets(url)\n"
-        "with tell_errors('x'):\n"
+        "with exit_on_error('x'):\n"
         "    raise KeyError(url)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
