@@ -17,7 +17,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -246,6 +246,13 @@ _REFUSED_FUNCTIONS = (
     FORBIDDEN_FUNCTIONS | RANDOM_FUNCTIONS | LIBRARY_FUNCTIONS | _CONNECTION_FUNCTIONS
 )
 _LIKE_PATTERN_BYTES = 1000
+# What bounds foreign SQL and not the rows that we store; and as much as SQLite can.
+_SIZE_LIMITS = (
+    sqlite3.SQLITE_LIMIT_LENGTH,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH,
+    sqlite3.SQLITE_LIMIT_COLUMN,
+)
+_NO_LIMIT = (1 << 31) - 1
 _FAULTS_OF_THE_FILE = {
     sqlite3.SQLITE_CORRUPT,
     sqlite3.SQLITE_NOTADB,
@@ -315,15 +322,28 @@ class GuardedDatabase:
             raise FileNotFoundError(f"No database at {path}: run `dvc repro download_databases`")
         if not path.stat().st_size:  # SQLite takes it for a database without tables
             raise sqlite3.DatabaseError(f"Corrupt database: {path}: the file is empty")
+        connection = sqlite3.connect(
+            immutable_uri(path), uri=True, cached_statements=kept_statements
+        )
+        self._guard(path, connection, limits or Limits(), now=now, watchdog=watchdog)
+
+    def _guard(
+        self,
+        path: Path,
+        connection: sqlite3.Connection,
+        limits: Limits,
+        *,
+        now: str | None,
+        watchdog: Watchdog | None,
+    ) -> None:
+        """Take a connection over: from here on, it runs foreign SQL."""
         self.path = path
-        self.limits = limits or Limits()
+        self.limits = limits
         self._watchdog = watchdog
         self._refused = _REFUSED_FUNCTIONS if now else _REFUSED_FUNCTIONS | NOW_KEYWORDS.keys()
         self.steps = 0
         self._denied: list[tuple[int, str | None, str | None]] = []
-        self._connection = sqlite3.connect(
-            immutable_uri(path), uri=True, cached_statements=kept_statements
-        )
+        self._connection = connection
         self._clock = Clock(self._connection, self._deny_function, now=now)
         try:
             self._set_bounds()
@@ -358,7 +378,7 @@ class GuardedDatabase:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         connection.set_authorizer(self._authorize)
 
-    def __enter__(self) -> GuardedDatabase:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -485,3 +505,52 @@ class GuardedDatabase:
         if is_undecodable:
             return self._refuse(Reason.UNDECODABLE_TEXT, "text or a name that is not UTF-8")
         return self._refuse(Reason.SQL_ERROR, words)
+
+
+class RefilledDatabase(GuardedDatabase):
+    """A guarded database in memory whose rows are exchanged: SQLite compiles a query once for all
+    rows that it is asked about.
+
+    connection: of the tables without rows. It keeps compiled queries and commits by itself. It is
+        closed with the database.
+    name: what errors call the database.
+    """
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        name: str,
+        limits: Limits,
+        *,
+        now: str | None = None,
+    ) -> None:
+        self._is_filling = False
+        self._guard(Path(name), connection, limits, now=now, watchdog=WATCHDOG)
+
+    def fill(self, statements: Iterable[tuple[str, Iterable[Sequence[Any]]]]) -> None:
+        """Run statements of our own, each once for each of its rows of values. A kept statement is
+        not authorized again, so each ends with a semicolon, which no query keeps.
+
+        Raises:
+            sqlite3.Error: where the database refuses a row; then it is as it was.
+        """
+        connection = self._connection
+        connection.set_progress_handler(None, 0)
+        sizes = {limit: connection.setlimit(limit, _NO_LIMIT) for limit in _SIZE_LIMITS}
+        self._is_filling = True
+        try:
+            with connection:
+                connection.execute("BEGIN;")
+                for statement, rows in statements:
+                    connection.executemany(statement, rows)
+        finally:
+            self._is_filling = False
+            for limit, size in sizes.items():
+                connection.setlimit(limit, size)
+
+    def _authorize(
+        self, action: int, first: str | None, second: str | None, *others: str | None
+    ) -> int:
+        if self._is_filling:
+            return sqlite3.SQLITE_OK
+        return super()._authorize(action, first, second, *others)

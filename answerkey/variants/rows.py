@@ -101,13 +101,17 @@ class Rows:
 
 
 @contextlib.contextmanager
-def open_empty(rows: Rows) -> Iterator[sqlite3.Connection]:
+def open_empty(rows: Rows, *, kept_statements: int = 128) -> Iterator[sqlite3.Connection]:
     """A database in memory that has the tables and indexes, and no rows.
+
+    kept_statements: how many statements are kept compiled.
 
     Raises:
         sqlite3.Error: where this SQLite cannot make them.
     """
-    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    with contextlib.closing(
+        sqlite3.connect(":memory:", isolation_level=None, cached_statements=kept_statements)
+    ) as connection:
         connection.executescript(f"{LAYOUT}; PRAGMA page_size = {_PAGE_BYTES}")
         with set_clock_of(connection, rows.now):
             for statement in rows.statements:
