@@ -18,7 +18,7 @@ from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.sql.query_tree import parse_sql, to_sql, unwrap
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
-from answerkey.suites.questions import write_by_heart
+from answerkey.suites.rivals import write_by_heart
 
 _MOST_NEIGHBORS = 60  # of a query, as many as suites use
 _GUESSES = range(21)

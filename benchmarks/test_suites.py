@@ -42,7 +42,7 @@ from answerkey.reward import explain_score, score_completions
 from answerkey.sqlite.answers import has_choice
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.schema import quote_name, read_schema
-from answerkey.suites.questions import write_by_heart
+from answerkey.suites.rivals import write_by_heart
 
 STAGE = "generate_test_suites"
 _MOST_GUARDED = 200  # rows of an answer for which guarded queries are made

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import TypeVar
 
 # Each database costs a prediction half of the time that the real one takes.
 _MIN_DATABASES_PER_QUESTION = 3
-# So many others count as much as what must be told: an answer by heart, and a neighbor that wins
-# behind a guard.
+# Weights of the rivals that a suite must kill: the stored answer as a constant, and a rival that
+# wins behind a guard. Others weigh 1.
 BY_HEART_WEIGHT, GUARDED_WEIGHT = 100, 10
 
-Kills = Mapping[int, frozenset[int]]  # by the number of a database, what it tells from gold
-_Pair = tuple[int, int]  # the indexes of a question and of one of its neighbors
+_Rival = TypeVar("_Rival", bound=Hashable)
+Kills = Mapping[int, frozenset[_Rival]]  # by the number of a database, the rivals that it kills
+_Pair = tuple[int, _Rival]  # the index of a question, and one of its rivals
 
 
 def choose_databases(
-    questions: Sequence[Kills],
+    questions: Sequence[Kills[_Rival]],
     *,
     most: int,
-    heavy: Mapping[_Pair, int] | None = None,
+    heavy: Mapping[_Pair[_Rival], int] | None = None,
     spare: int = 0,
 ) -> list[int]:
     """The numbers of databases, at most so many, each the one that adds most to those before it;
@@ -36,7 +38,7 @@ def choose_databases(
     Source: the greedy algorithm for set cover (Chvatal, "A greedy heuristic for the set-covering
     problem", Mathematics of Operations Research 4, 1979).
     """
-    killed_by: dict[int, set[_Pair]] = {}
+    killed_by: dict[int, set[_Pair[_Rival]]] = {}
     for question_index, kills in enumerate(questions):
         for number, neighbors in kills.items():
             killed = killed_by.setdefault(number, set())
@@ -61,12 +63,14 @@ def choose_databases(
     return chosen
 
 
-def _weigh(pairs: Collection[_Pair], weights: Mapping[_Pair, int]) -> int:
+def _weigh(pairs: Collection[_Pair[_Rival]], weights: Mapping[_Pair[_Rival], int]) -> int:
     return sum(weights.get(pair, 1) for pair in pairs)
 
 
 def _find_exchange(
-    chosen: Sequence[int], killed_by: Mapping[int, set[_Pair]], weights: Mapping[_Pair, int]
+    chosen: Sequence[int],
+    killed_by: Mapping[int, set[_Pair[_Rival]]],
+    weights: Mapping[_Pair[_Rival], int],
 ) -> tuple[int, int] | None:
     """The place of a chosen database, and another one that adds most in its place; None if none
     adds anything."""
@@ -84,7 +88,11 @@ def _find_exchange(
 
 
 def choose_suite(
-    kills: Kills, databases: Sequence[int], *, most: int, heavy: Collection[int] = ()
+    kills: Kills[_Rival],
+    databases: Sequence[int],
+    *,
+    most: int,
+    heavy: Collection[_Rival] = (),
 ) -> list[int]:
     """Choose the databases that a question is tested on: those that it needs, and others until it
     has three, since wrong queries are more than neighbors. The ones that tell most come first.

@@ -7,80 +7,117 @@ prediction that is as good as gold, or better, would be called wrong.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple, TypedDict
 
-from sqlglot import exp
-
+from answerkey.alternatives.shown import Difference, show_difference
+from answerkey.alternatives.trees import Change
 from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
-from answerkey.rewrites.trees import Change
-from answerkey.sql.query_tree import unwrap
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.sqlite.guard import QueryError, Row
+from answerkey.sqlite.guard import QueryError, Row, Value
 from answerkey.sqlite.schema import Schema
-from answerkey.suites.questions import NoSuite, Query
+from answerkey.suites.questions import NoSuite
+from answerkey.suites.rivals import Case, GoldQuery
 
-# Of gold on a variant: a prediction has twenty times as many there.
+# Step limit of gold on a variant. Predictions get 20 times as many.
 _MAX_STEPS_GATE = 50_000
 # Models often share a mistake: fewer that agree say nothing.
 _MIN_MODELS = 5
 
 
-def find_stable_order(query: Query, storages: list[Executions], schema: Schema) -> Order | NoSuite:
-    """How far the order of rows counts on a variant, if gold gives one answer on all its storages,
-    the first of which counts; else why the variant does not count. The order may count where all
-    rows tie on the real database."""
-    first, *others = storages
-    rows = first.find_rows(query.sql, max_steps=_MAX_STEPS_GATE)
+class GoldAnswer(NamedTuple):
+    """The answer of gold on a variant, and how far the order of its rows counts."""
+
+    rows: list[Row]
+    order: Order
+
+
+def answer_gold(
+    gold: GoldQuery, stored: Executions, reversed_: Executions, schema: Schema
+) -> GoldAnswer | NoSuite:
+    """The answer of gold on a variant, if it is the same where the rows are stored in reverse; else
+    why the variant does not count. The order may count where all rows tie on the real database."""
+    rows = stored.find_rows(gold.sql, max_steps=_MAX_STEPS_GATE)
     if rows is None:
         return NoSuite.FAILS
-    if is_void(rows, abs_tol=query.abs_tol):
+    if is_void(rows, abs_tol=gold.abs_tol):
         return NoSuite.SAYS_NOTHING
-    answers = [other.find_rows(query.sql) for other in others]
-    has_limit = query.tree.find(exp.Limit) is not None
-    if not all(are_same(rows, answer, ordered=False, abs_tol=query.abs_tol) for answer in answers):
-        return NoSuite.TIES if has_limit else NoSuite.STORED_ORDER
-    order: Order = unwrap(query.tree).args.get("order") is not None
-    if (rows and has_limit) or (order and len(rows) > 1):
-        try:
-            bounds = AnswerBounds(abs_tol=query.abs_tol)
-            inspection = Inspection(query.sql, query.tree, schema, rows, first, bounds=bounds)
-            if has_limit and list_cuts(inspection):
-                return NoSuite.TIES
-            order = order and read_row_order(inspection)
-        except (QueryError, RecursionError):
-            return NoSuite.FAILS
-    is_stable = all(
-        are_same(rows, answer, ordered=order, abs_tol=query.abs_tol) for answer in answers
-    )
-    return order if is_stable else NoSuite.STORED_ORDER
+    other = reversed_.find_rows(gold.sql)
+    order: Order | NoSuite = False
+    if not are_same(rows, other, ordered=False, abs_tol=gold.abs_tol):
+        order = NoSuite.TIES if gold.has_limit else NoSuite.STORED_ORDER
+    elif gold.has_limit or (gold.is_sorted and len(rows) > 1):
+        order = _read_order(gold, rows, stored, schema)
+    elif gold.is_sorted:
+        order = True
+    if isinstance(order, NoSuite):
+        return order
+    is_stable = are_same(rows, other, ordered=order, abs_tol=gold.abs_tol)
+    return GoldAnswer(rows, order) if is_stable else NoSuite.STORED_ORDER
 
 
-def find_other_reading(
-    query: Query, readings: list[Change], variant: Executions, order: Order
-) -> Change | None:
-    """The first reading that gives another answer than gold."""
-    rows = variant.find_rows(query.sql)
-    for reading in readings:
-        if not are_same(rows, variant.find_rows(reading.sql), ordered=order, abs_tol=query.abs_tol):
+def _read_order(
+    gold: GoldQuery, rows: list[Row], stored: Executions, schema: Schema
+) -> Order | NoSuite:
+    bounds = AnswerBounds(abs_tol=gold.abs_tol)
+    try:
+        inspection = Inspection(gold.sql, gold.tree, schema, rows, stored.database, bounds=bounds)
+        if gold.has_limit and list_cuts(inspection):
+            return NoSuite.TIES
+        return gold.is_sorted and read_row_order(inspection)
+    except (QueryError, RecursionError):
+        return NoSuite.FAILS
+
+
+def find_other_reading(case: Case, answer: GoldAnswer, variant: Executions) -> Change | None:
+    """The first reading of a question that gives another answer than gold, or else that of most
+    models, where more agree on one answer than on that of gold."""
+    for reading in case.question.readings:
+        if not _is_given(answer, variant.find_rows(reading.sql), case):
             return reading
-    return None
-
-
-def find_majority(
-    query: Query, model_queries: Sequence[str], variant: Executions, order: Order
-) -> Change | None:
-    """The reading of most models, where more agree on one answer than on that of gold."""
-    answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in model_queries]
-
-    def count(rows: list[Row] | None) -> int:
-        return sum(
-            are_same(rows, answer, ordered=order, abs_tol=query.abs_tol) for answer in answers
-        )
-
-    votes = [count(rows) for rows in answers]
+    answers = [variant.find_rows(sql, max_steps=_MAX_STEPS_GATE) for sql in case.voters]
+    votes = [
+        0
+        if rows is None
+        else sum(_is_given(answer._replace(rows=rows), other, case) for other in answers)
+        for rows in answers
+    ]
     most = max(votes, default=0)
-    if most < _MIN_MODELS or most <= count(variant.find_rows(query.sql)):
+    if most < _MIN_MODELS or most <= sum(_is_given(answer, other, case) for other in answers):
         return None
-    return Change("models_agree", model_queries[votes.index(most)])
+    return Change("models_agree", case.voters[votes.index(most)])
+
+
+def _is_given(answer: GoldAnswer, rows: list[Row] | None, case: Case) -> bool:
+    return are_same(answer.rows, rows, ordered=answer.order, abs_tol=case.gold.abs_tol)
+
+
+class LatentAmbiguity(TypedDict):
+    """A reading of a question that differs from gold on a variant, with rows of both there, as
+    `show_difference` has them.
+
+    reading_rows, difference: None if the reading fails.
+    """
+
+    reading: str
+    sql: str
+    gold_rows: list[list[Value]]
+    reading_rows: list[list[Value]] | None
+    difference: Difference | None
+
+
+def show_latent(
+    reading: Change, answer: GoldAnswer, others: list[Row] | None, *, abs_tol: float = 0.0
+) -> LatentAmbiguity:
+    """Describe a reading whose rows on a variant are not those of gold."""
+    gold_rows, reading_rows, difference = show_difference(
+        answer.rows, others or [], order=answer.order, abs_tol=abs_tol
+    )
+    return {
+        "reading": reading.name,
+        "sql": reading.sql,
+        "gold_rows": gold_rows,
+        "reading_rows": None if others is None else reading_rows,
+        "difference": None if others is None else difference,
+    }

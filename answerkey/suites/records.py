@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.sqlite.answers import shape_answer, write_order
-from answerkey.sqlite.executions import Executions
-from answerkey.suites.latent import LatentAmbiguity
-from answerkey.suites.questions import BY_HEART, NoSuite, SuiteQuestion, Trial
+from answerkey.suites.asked import AskedVariants
+from answerkey.suites.choice import Choice, unite
+from answerkey.suites.cover import Kills
+from answerkey.suites.gate import LatentAmbiguity
+from answerkey.suites.questions import NoSuite, SuiteQuestion
+from answerkey.suites.rivals import GUESS, Case, OnReal, Rival
 
 _MAX_SHOWN_NEIGHBORS = 3
 
 
-class KeptVariant(NamedTuple):
-    """A variant that is kept: its path and checksum, and queries on it."""
+class KeptFile(NamedTuple):
+    """The path and the checksum of a variant that is kept."""
 
     path: str
     sha256: str
-    executions: Executions
 
 
 class MutationScore(TypedDict):
@@ -74,11 +76,11 @@ class SuiteRecord(TypedDict):
 
 
 def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
-    """Describe a question for which no suite was tried."""
+    """Describe a question for which no suite was made."""
     return {
         "question_id": question.question_id,
         "mutation_score": None,
-        "no_suite": NoSuite.PART_IS_ENOUGH if question.takes_part else NoSuite.GOLD_FAILS,
+        "no_suite": NoSuite.PART_IS_ENOUGH if question.accepts_subset else NoSuite.GOLD_FAILS,
         "operators": {},
         "alive": [],
         "databases": [],
@@ -87,85 +89,102 @@ def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
 
 
 def make_record(
-    trial: Trial, suite: Sequence[int], databases: Mapping[int, KeptVariant]
+    case: Case, choice: Choice, asked: AskedVariants, files: Mapping[int, KeptFile]
 ) -> SuiteRecord:
     """Describe the suite of a question: the mutation score, why it has no suite, the counts
-    by operator, some neighbors that live, and the databases.
+    by operator, some rivals that survive, and the databases.
 
-    A suite that does not tell the stored answer said by heart scores 0, as does none: this answer
-    wins, and no policy needs another one.
+    A suite that does not kill the stored answer given as a constant scores 0, as does none: this
+    answer wins, and no policy needs another one.
 
-    databases: by their numbers.
+    files: by the numbers of the variants.
     """
-    fates = {}
-    told = frozenset().union(*(trial.kills[number] for number in suite))
-    by_pool, by_database = trial.list_told(), trial.list_killed()
-    neighbors = trial.list_neighbors()
-    for neighbor_index in neighbors:
-        if neighbor_index in told or (suite and neighbor_index in by_database - trial.guarded):
-            fates[neighbor_index] = "killed"
-        else:
-            fates[neighbor_index] = (
-                "alive" if neighbor_index in by_database | by_pool else "undecided"
-            )
+    suite, guarded = choice.suites[case], choice.guarded.get(case, ())
+    by_database = {*case.gold.list_by_fate(OnReal.KILLED), *guarded}
+    fates = _decide_fates(case, choice, by_database)
+    refusals = asked.list_refusals(case)
     operators: dict[str, Counter[str]] = {}
-    for neighbor_index, fate in fates.items():
-        operators.setdefault(neighbors[neighbor_index].name, Counter())[fate] += 1
+    for rival, fate in fates.items():
+        operators.setdefault(rival.name, Counter())[fate] += 1
     counts = Counter(fates.values())
     total = counts["killed"] + counts["alive"]
-    lives = [neighbor_index for neighbor_index, fate in fates.items() if fate == "alive"]
-    wins = by_database | trial.list_by_heart()
-    lives.sort(key=lambda neighbor_index: neighbor_index not in wins)
-    is_by_heart = any(
-        neighbor.name == BY_HEART and fates[neighbor_index] != "killed"
-        for neighbor_index, neighbor in neighbors.items()
-    )
+    alive = [rival for rival, fate in fates.items() if fate == "alive"]
+    alive.sort(key=lambda rival: rival not in by_database | case.memorized)
+    is_memorized = fates.get(case.gold.by_heart, "killed") != "killed"
     return {
-        "question_id": trial.question.question_id,
+        "question_id": case.question.question_id,
         "mutation_score": {
             "database": round(len(by_database) / total, 4),
-            "suite": 0.0 if is_by_heart else round(counts["killed"] / total, 4),
+            "suite": 0.0 if is_memorized else round(counts["killed"] / total, 4),
         }
         if total
         else None,
-        "no_suite": None if suite else trial.tell_why_none(),
+        "no_suite": None
+        if suite
+        else _explain_missing_suite(choice.kills[case], [refusal.reason for refusal in refusals]),
         "operators": {
             name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
             for name, counts in sorted(operators.items())
         },
         "alive": [
             {
-                "operator": neighbors[neighbor_index].name,
-                "sql": neighbors[neighbor_index].sql[:2000],
-                "killed_by_database": neighbor_index in by_database,
+                "operator": rival.name,
+                "sql": rival.sql[:2000],
+                "killed_by_database": rival in by_database,
             }
-            for neighbor_index in lives[:_MAX_SHOWN_NEIGHBORS]
+            for rival in alive[:_MAX_SHOWN_NEIGHBORS]
         ],
-        "databases": _list_databases(trial, suite, databases),
-        "latent_ambiguity": trial.latent,
+        "databases": [_describe_database(case, number, asked, files[number]) for number in suite],
+        "latent_ambiguity": next((each.latent for each in refusals if each.latent), None),
     }
 
 
-def _list_databases(
-    trial: Trial, suite: Sequence[int], databases: Mapping[int, KeptVariant]
-) -> list[SuiteDatabase]:
-    listed: list[SuiteDatabase] = []
-    for number in suite:
-        variant = databases[number]
-        order = write_order(trial.query.orders[number])
-        database: SuiteDatabase = {
-            "path": variant.path,
-            "sha256": variant.sha256,
-            "gold_answer": shape_answer(variant.executions.read_rows(trial.query.sql)),
-            "order_matters": order["order_matters"],
-            "accepted_rows": order["accepted_rows"],
-        }
-        answers: list[OtherAnswer] = []
-        for sql in trial.question.other_sql:
-            rows = variant.executions.find_rows(sql)
-            if rows is not None:
-                answers.append({"sql": sql, "answer": shape_answer(rows)})
-        if answers:
-            database["other_answers"] = answers
-        listed.append(database)
-    return listed
+def _decide_fates(case: Case, choice: Choice, by_database: Collection[Rival]) -> dict[Rival, str]:
+    """Whether the suite of a question kills each rival; one that neither the real database nor any
+    variant kills is undecided. A weak query counts if it is guarded, a reading never does.
+
+    by_database: the rivals that the real database kills.
+    """
+    suite, kills = choice.suites[case], choice.kills[case]
+    guarded = choice.guarded.get(case, ())
+    by_pool = unite(kills)
+    by_suite = unite({number: kills[number] for number in suite})
+    if suite:
+        by_suite |= {rival for rival in by_database if rival not in guarded}
+    fates = {}
+    for rival in (*case.gold.rivals, *(rival for rival in guarded if rival.name == GUESS)):
+        is_weak = rival.on_real is OnReal.UNASKED and rival not in guarded
+        if not is_weak and rival.sql not in case.readings:
+            is_killable = rival in by_pool or rival in by_database
+            fate = "killed" if rival in by_suite else "alive"
+            fates[rival] = fate if is_killable else "undecided"
+    return fates
+
+
+def _explain_missing_suite(kills: Kills[Rival], reasons: Sequence[NoSuite]) -> NoSuite:
+    """Why a question has no suite: what kept it from the variant on which it came furthest."""
+    if kills:
+        return NoSuite.NO_ROOM if unite(kills) else NoSuite.TELLS_NOTHING
+    return max(reasons, key=[*NoSuite].index, default=NoSuite.NO_VARIANTS)
+
+
+def _describe_database(
+    case: Case, number: int, asked: AskedVariants, file: KeptFile
+) -> SuiteDatabase:
+    answer = asked.read_answer(number, case).gold
+    order = write_order(answer.order)
+    database: SuiteDatabase = {
+        "path": file.path,
+        "sha256": file.sha256,
+        "gold_answer": shape_answer(answer.rows),
+        "order_matters": order["order_matters"],
+        "accepted_rows": order["accepted_rows"],
+    }
+    others: list[OtherAnswer] = []
+    for sql in case.question.other_sql:
+        rows = asked.open(number).find_rows(sql)
+        if rows is not None:
+            others.append({"sql": sql, "answer": shape_answer(rows)})
+    if others:
+        database["other_answers"] = others
+    return database

@@ -22,7 +22,7 @@ def ask(
     *,
     order: Order | None = None,
     accepted_rows: list[Any] | None = None,
-    takes_part: bool = False,
+    accepts_subset: bool = False,
     model_queries: tuple[str, ...] = (),
 ) -> SuiteQuestion:
     """A question of a database, with those of its readings that have gold's answer there."""
@@ -37,7 +37,7 @@ def ask(
         gold_sql,
         gold_order,
         accepted_rows,
-        takes_part,
+        accepts_subset,
         model_queries=model_queries,
         readings=tuple(tried.readings),
     )

@@ -24,12 +24,8 @@ from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.pool import DatabaseSuites, make_suites
-from answerkey.suites.questions import (
-    NoSuite,
-    SuiteQuestion,
-    read_questions,
-    write_by_heart,
-)
+from answerkey.suites.questions import NoSuite, SuiteQuestion
+from answerkey.suites.rivals import OnReal, RealDatabase, read_cases, write_by_heart
 from tests.shared.databases import make_database
 from tests.suites.asked import ask
 
@@ -49,7 +45,7 @@ def make(
     sql: str = SHIPS,
     order: Order | None = None,
     accepted_rows: list[Any] | None = None,
-    takes_part: bool = False,
+    accepts_subset: bool = False,
     model_queries: tuple[str, ...] = (),
     **settings: int,
 ) -> DatabaseSuites:
@@ -65,7 +61,7 @@ def make(
                     *(f"q{number}", text, gold_sql, schema, real),
                     order=order,
                     accepted_rows=accepted_rows,
-                    takes_part=takes_part,
+                    accepts_subset=accepts_subset,
                     model_queries=model_queries,
                 )
             )
@@ -182,13 +178,17 @@ def test_neighbor_that_gives_another_right_answer_is_left_to_the_suite(tmp_path)
         schema = read_schema(connection)
     question = SuiteQuestion("q", HEAVIEST, order=True, accepted_rows=TIED)
     with GuardedDatabase(path, Limits()) as database:
-        (loose,) = read_questions([question], Executions(database), schema, max_neighbors=60)
-        (strict,) = read_questions(
-            [question._replace(accepted_rows=None)], Executions(database), schema, max_neighbors=60
+        real = RealDatabase(Executions(database), schema)
+        asked = [question, question._replace(accepted_rows=None)]
+        loose, strict = (
+            {
+                rival.sql
+                for case in read_cases([one], real, max_neighbors=60)
+                for rival in case.gold.list_by_fate(OnReal.KILLED)
+            }
+            for one in asked
         )
-    assert {neighbor.sql for neighbor in loose.query.killed} < {
-        neighbor.sql for neighbor in strict.query.killed
-    }
+    assert loose < strict
 
 
 UNSORTED = """
@@ -200,7 +200,7 @@ INSERT INTO ship VALUES ('Sun', 1), ('Kite', 2), ('Tern', 3), ('Ruby', 4), ('Gul
 @pytest.mark.parametrize(
     ("gold", "options", "reason"),
     [
-        ("SELECT name FROM ship", {"takes_part": True}, NoSuite.PART_IS_ENOUGH),
+        ("SELECT name FROM ship", {"accepts_subset": True}, NoSuite.PART_IS_ENOUGH),
         ("SELECT nam FROM ship", {}, NoSuite.GOLD_FAILS),
         ("SELECT 1", {"sql": "CREATE VIEW v AS SELECT 1 AS a"}, NoSuite.NO_VARIANTS),
         (
@@ -420,7 +420,7 @@ def test_question_on_which_a_weak_query_behind_a_guard_is_right_is_flagged(
 ):
     """A variant of a small database may have as many rows, so that the guard says the stored answer
     there: gold must give another one. So it is with a query that took too much at first."""
-    monkeypatch.setattr("answerkey.suites.questions._MAX_STEPS", steps)
+    monkeypatch.setattr("answerkey.suites.rivals._MAX_STEPS", steps)
     golds = [
         "SELECT name FROM ship ORDER BY name DESC",
         "SELECT tons FROM ship ORDER BY tons DESC",
@@ -567,12 +567,12 @@ def test_last_bits_of_gold_tell_no_query_from_it(tmp_path):
     with closing(open_database(path)) as connection:
         schema = read_schema(connection)
     with GuardedDatabase(path) as database:
-        real = Executions(database)
-        assert real.read_rows(gold_sql) != real.read_rows(same)
+        real = RealDatabase(Executions(database), schema)
+        assert real.executions.read_rows(gold_sql) != real.executions.read_rows(same)
         for abs_tol, voters in ((0.0, ()), (1e-7, (same,))):
             question = SuiteQuestion(
                 "q0", gold_sql, False, model_queries=(same, other), abs_tol=abs_tol
             )
-            (trial,) = read_questions([question], real, schema, max_neighbors=9)
-            assert trial.question.model_queries == voters
-            assert trial.query.abs_tol == abs_tol
+            (case,) = read_cases([question], real, max_neighbors=9)
+            assert case.voters == voters
+            assert case.gold.abs_tol == abs_tol

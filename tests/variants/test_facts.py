@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.sqlite.schema import Column
-from answerkey.suites.questions import write_by_heart
+from answerkey.suites.rivals import write_by_heart
 from answerkey.variants.facts import ColumnFacts
 from answerkey.variants.fuzzer import RECIPES
 from answerkey.variants.keys import DANGLING, KeyFacts, find_key_facts
