@@ -11,16 +11,15 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
 
+from answerkey.alternatives.trees import Change
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import Limits, RefilledDatabase
 from answerkey.sqlite.schema import quote_name
 from answerkey.suites.cover import Kills
 from answerkey.suites.gate import (
     GoldAnswer,
-    LatentAmbiguity,
     answer_gold,
     find_other_reading,
-    show_latent,
 )
 from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import GUESS, Case, GoldQuery, RealDatabase, Rival
@@ -48,10 +47,14 @@ class Answer(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why a variant does not count for a question; the reading that differs, if that is why."""
+    """Why a variant does not count for a question.
+
+    reading, gold: the reading that differs there, and gold's answer, if that is why.
+    """
 
     reason: NoSuite
-    latent: LatentAmbiguity | None = None
+    reading: Change | None = None
+    gold: GoldAnswer | None = None
 
 
 class VariantDatabase:
@@ -148,9 +151,7 @@ class AskedVariants:
             return Refusal(gold)
         other = find_other_reading(case, gold, variant)
         if other is not None:
-            others, abs_tol = variant.find_rows(other.sql), case.gold.abs_tol
-            latent = show_latent(other, gold, others, abs_tol=abs_tol)
-            return Refusal(NoSuite.OTHER_READING, latent)
+            return Refusal(NoSuite.OTHER_READING, other, gold)
         killed = frozenset(
             rival for rival in case.survivors if self._is_killed(number, case, gold, rival)
         )
@@ -201,20 +202,21 @@ class AskedVariants:
             raise LookupError(f"variant {number} does not count for {case.question.question_id}")
         return answer
 
-    def list_refusals(self, case: Case) -> list[Refusal]:
-        """Why variants do not count for a question."""
-        answers = (answers.get(case) for answers in self.answers.values())
-        return [answer for answer in answers if isinstance(answer, Refusal)]
+    def list_refusals(self, case: Case) -> dict[int, Refusal]:
+        """Why variants do not count for a question, by their numbers."""
+        listed = {number: answers.get(case) for number, answers in self.answers.items()}
+        return {number: each for number, each in listed.items() if isinstance(each, Refusal)}
 
     def list_kills(self, cases: Sequence[Case], guarded: Guarded) -> dict[Case, Kills[Rival]]:
         """For each question, the rivals that each variant which counts kills: of the survivors of
         the real database, and of its guarded rivals. Each variant is stored once for all."""
         listed: dict[Case, dict[int, frozenset[Rival]]] = {case: {} for case in cases}
-        for number in self.answers:
+        for number, answers in self.answers.items():
             for case, kills in listed.items():
-                answer = self.find_answer(number, case)
-                if answer is not None:
-                    behind = guarded.get(case, ())
-                    killed = [rival for rival in behind if self.is_killed(number, case, rival)]
-                    kills[number] = answer.killed.difference(behind).union(killed)
+                answer = answers.get(case)
+                if isinstance(answer, Answer):
+                    kills[number] = answer.killed
+                    if behind := guarded.get(case):
+                        killed = [rival for rival in behind if self.is_killed(number, case, rival)]
+                        kills[number] = answer.killed.difference(behind).union(killed)
         return dict(listed)

@@ -7,15 +7,14 @@ prediction that is as good as gold, or better, would be called wrong.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
-from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.alternatives.trees import Change
 from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.sqlite.guard import QueryError, Row, Value
+from answerkey.sqlite.guard import QueryError, Row
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import Case, GoldQuery
@@ -91,33 +90,3 @@ def find_other_reading(case: Case, answer: GoldAnswer, variant: Executions) -> C
 
 def _is_given(answer: GoldAnswer, rows: list[Row] | None, case: Case) -> bool:
     return are_same(answer.rows, rows, ordered=answer.order, abs_tol=case.gold.abs_tol)
-
-
-class LatentAmbiguity(TypedDict):
-    """A reading of a question that differs from gold on a variant, with rows of both there, as
-    `show_difference` has them.
-
-    reading_rows, difference: None if the reading fails.
-    """
-
-    reading: str
-    sql: str
-    gold_rows: list[list[Value]]
-    reading_rows: list[list[Value]] | None
-    difference: Difference | None
-
-
-def show_latent(
-    reading: Change, answer: GoldAnswer, others: list[Row] | None, *, abs_tol: float = 0.0
-) -> LatentAmbiguity:
-    """Describe a reading whose rows on a variant are not those of gold."""
-    gold_rows, reading_rows, difference = show_difference(
-        answer.rows, others or [], order=answer.order, abs_tol=abs_tol
-    )
-    return {
-        "reading": reading.name,
-        "sql": reading.sql,
-        "gold_rows": gold_rows,
-        "reading_rows": None if others is None else reading_rows,
-        "difference": None if others is None else difference,
-    }

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
+from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.sqlite.answers import shape_answer, write_order
+from answerkey.sqlite.guard import Value
 from answerkey.suites.asked import AskedVariants
 from answerkey.suites.choice import Choice, unite
 from answerkey.suites.cover import Kills
-from answerkey.suites.gate import LatentAmbiguity
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import GUESS, Case, OnReal, Rival
 
@@ -55,6 +56,20 @@ class SuiteDatabase(TypedDict):
     order_matters: bool
     accepted_rows: Sequence[int] | None
     other_answers: NotRequired[list[OtherAnswer]]
+
+
+class LatentAmbiguity(TypedDict):
+    """A reading of a question that differs from gold on a variant, with rows of both there, as
+    `show_difference` has them.
+
+    reading_rows, difference: None if the reading fails.
+    """
+
+    reading: str
+    sql: str
+    gold_rows: list[list[Value]]
+    reading_rows: list[list[Value]] | None
+    difference: Difference | None
 
 
 class SuiteRecord(TypedDict):
@@ -102,14 +117,15 @@ def make_record(
     suite, guarded = choice.suites[case], choice.guarded.get(case, ())
     by_database = {*case.gold.list_by_fate(OnReal.KILLED), *guarded}
     fates = _decide_fates(case, choice, by_database)
-    refusals = asked.list_refusals(case)
+    reasons = [refusal.reason for refusal in asked.list_refusals(case).values()]
     operators: dict[str, Counter[str]] = {}
     for rival, fate in fates.items():
         operators.setdefault(rival.name, Counter())[fate] += 1
     counts = Counter(fates.values())
     total = counts["killed"] + counts["alive"]
     alive = [rival for rival, fate in fates.items() if fate == "alive"]
-    alive.sort(key=lambda rival: rival not in by_database | case.memorized)
+    wins = by_database | case.memorized
+    alive.sort(key=lambda rival: rival not in wins)
     is_memorized = fates.get(case.gold.by_heart, "killed") != "killed"
     return {
         "question_id": case.question.question_id,
@@ -119,9 +135,7 @@ def make_record(
         }
         if total
         else None,
-        "no_suite": None
-        if suite
-        else _explain_missing_suite(choice.kills[case], [refusal.reason for refusal in refusals]),
+        "no_suite": None if suite else _explain_missing_suite(choice.kills[case], reasons),
         "operators": {
             name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
             for name, counts in sorted(operators.items())
@@ -135,7 +149,7 @@ def make_record(
             for rival in alive[:_MAX_SHOWN_NEIGHBORS]
         ],
         "databases": [_describe_database(case, number, asked, files[number]) for number in suite],
-        "latent_ambiguity": next((each.latent for each in refusals if each.latent), None),
+        "latent_ambiguity": _show_latent(case, asked),
     }
 
 
@@ -188,3 +202,21 @@ def _describe_database(
     if others:
         database["other_answers"] = others
     return database
+
+
+def _show_latent(case: Case, asked: AskedVariants) -> LatentAmbiguity | None:
+    """Describe the first reading that keeps variants from counting; None if there is none."""
+    for number, (_, reading, gold) in asked.list_refusals(case).items():
+        if reading is not None and gold is not None:
+            others = asked.open(number).find_rows(reading.sql)
+            gold_rows, reading_rows, difference = show_difference(
+                gold.rows, others or [], order=gold.order, abs_tol=case.gold.abs_tol
+            )
+            return {
+                "reading": reading.name,
+                "sql": reading.sql,
+                "gold_rows": gold_rows,
+                "reading_rows": None if others is None else reading_rows,
+                "difference": None if others is None else difference,
+            }
+    return None
