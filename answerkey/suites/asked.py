@@ -6,7 +6,7 @@ compiles a query once: on so few rows, compiling takes longer than the execution
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
@@ -15,21 +15,18 @@ from answerkey.alternatives.trees import Change
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import Limits, RefilledDatabase
 from answerkey.sqlite.schema import quote_name
-from answerkey.suites.cover import Kills
 from answerkey.suites.gate import (
     GoldAnswer,
     answer_gold,
     find_other_reading,
 )
 from answerkey.suites.questions import NoSuite
-from answerkey.suites.rivals import GUESS, Case, GoldQuery, RealDatabase, Rival
+from answerkey.suites.rivals import GUESS, Case, RealDatabase, Rival
 from answerkey.variants.rows import Rows, open_empty
 
 # Step limit of a query on a variant, which is small.
 _MAX_STEPS = 200_000
 _KEPT_STATEMENTS = 2000
-
-Guarded = Mapping[Case, Sequence[Rival]]
 
 
 class Answer(NamedTuple):
@@ -55,6 +52,10 @@ class Refusal(NamedTuple):
     reason: NoSuite
     reading: Change | None = None
     gold: GoldAnswer | None = None
+
+
+Answers = Mapping[Case, Mapping[int, Answer]]  # by question, and the number of a variant
+Guarded = Mapping[Case, Sequence[Rival]]
 
 
 class VariantDatabase:
@@ -85,12 +86,13 @@ class AskedVariants:
     """The variants of one database by their numbers, and a table of what each says of each
     question. Use it as a context manager.
 
-    answers: by the number of a variant, what it says of the questions that were asked there.
+    refusals: of a question, by the numbers of the variants that do not count for it.
     """
 
     def __init__(self, real: RealDatabase, limits: Limits, *, now: str | None) -> None:
         self.rows: dict[int, Rows] = {}
-        self.answers: dict[int, dict[Case, Answer | Refusal]] = {}
+        self.refusals: dict[Case, dict[int, Refusal]] = {}
+        self._answers: dict[int, dict[Case, Answer]] = {}
         self._real = real
         self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
         self._now = now
@@ -114,12 +116,18 @@ class AskedVariants:
         variant = self._stored.store(number, rows)
         reverse = self._reversed.store(number, rows.with_rows(turned))
         may_pass = self._may_pass(variant)
-        golds: dict[GoldQuery, GoldAnswer | NoSuite] = {}
-        answers = self.answers[number] = {}
-        for gold in {case.gold: None for case in cases}:
-            golds[gold] = answer_gold(gold, variant, reverse, self._real.schema)
+        schema = self._real.schema
+        golds = {
+            gold: answer_gold(gold, variant, reverse, schema)
+            for gold in dict.fromkeys(case.gold for case in cases)
+        }
+        answers = self._answers[number] = {}
         for case in cases:
-            answers[case] = self._ask(number, case, golds[case.gold], variant, may_pass=may_pass)
+            said = self._ask(number, case, golds[case.gold], may_pass=may_pass)
+            if isinstance(said, Refusal):
+                self.refusals.setdefault(case, {})[number] = said
+            else:
+                answers[case] = said
 
     def _open(self, rows: Rows) -> VariantDatabase:
         connection = self._stack.enter_context(open_empty(rows, kept_statements=_KEPT_STATEMENTS))
@@ -139,30 +147,24 @@ class AskedVariants:
         )
 
     def _ask(
-        self,
-        number: int,
-        case: Case,
-        gold: GoldAnswer | NoSuite,
-        variant: Executions,
-        *,
-        may_pass: bool,
+        self, number: int, case: Case, gold: GoldAnswer | NoSuite, *, may_pass: bool
     ) -> Answer | Refusal:
         if isinstance(gold, NoSuite):
             return Refusal(gold)
-        other = find_other_reading(case, gold, variant)
-        if other is not None:
-            return Refusal(NoSuite.OTHER_READING, other, gold)
+        reading = find_other_reading(case, gold, self.open(number))
+        if reading is not None:
+            return Refusal(NoSuite.OTHER_READING, reading, gold)
         killed = frozenset(
             rival for rival in case.survivors if self._is_killed(number, case, gold, rival)
         )
         return Answer(gold, killed, may_pass and case.gold.by_heart not in killed)
 
     def _is_killed(self, number: int, case: Case, gold: GoldAnswer, rival: Rival) -> bool:
-        """Whether a variant kills a rival: its answer there is not gold's."""
+        """Whether a variant kills a rival: its answer there is not gold's. It is asked once."""
         key = number, rival
         if key not in self._kills:
             order = False if rival.name == GUESS else gold.order
-            abs_tol = case.gold.abs_tol
+            abs_tol = case.gold.stored.abs_tol
             if rival.rows is not None:
                 is_killed = not are_same(gold.rows, rival.rows, ordered=order, abs_tol=abs_tol)
             else:
@@ -179,44 +181,36 @@ class AskedVariants:
             raise LookupError("no variant was added so far")
         return self._stored.store(number, self.rows[number])
 
-    def find_answer(self, number: int, case: Case) -> Answer | None:
-        """What a variant says of a question; None if it does not count for it."""
-        answer = self.answers[number].get(case)
-        return answer if isinstance(answer, Answer) else None
+    def list_answers(self, cases: Sequence[Case], guarded: Guarded) -> Answers:
+        """What each variant that counts says of each question. Of the guarded rivals, only those
+        are killed that it kills behind a guard. Each variant is stored once for all questions."""
+        listed: dict[Case, dict[int, Answer]] = {case: {} for case in cases}
+        for number, answers in self._answers.items():
+            for case, answer in answers.items():
+                listed[case][number] = answer
+                if case in guarded:
+                    killed = self._list_killed(number, case, guarded[case])
+                    killed = answer.killed.difference(guarded[case]).union(killed)
+                    listed[case][number] = answer._replace(killed=killed)
+        return listed
 
-    def is_killed(self, number: int, case: Case, rival: Rival) -> bool:
-        """Whether a variant that counts for a question kills a rival even behind a guard."""
-        answer = self.find_answer(number, case)
-        if answer is None or answer.passes:
-            return False
-        return self._is_killed(number, case, answer.gold, rival)
+    def _list_killed(self, number: int, case: Case, rivals: Sequence[Rival]) -> frozenset[Rival]:
+        """The rivals of a question that a variant which counts kills behind a guard."""
+        answer = self._answers[number][case]
+        behind = () if answer.passes else rivals
+        return frozenset(
+            rival for rival in behind if self._is_killed(number, case, answer.gold, rival)
+        )
 
-    def read_answer(self, number: int, case: Case) -> Answer:
-        """What a variant says of a question for which it counts.
-
-        Raises:
-            LookupError: it does not count.
-        """
-        answer = self.find_answer(number, case)
-        if answer is None:
-            raise LookupError(f"variant {number} does not count for {case.question.question_id}")
-        return answer
-
-    def list_refusals(self, case: Case) -> dict[int, Refusal]:
-        """Why variants do not count for a question, by their numbers."""
-        listed = {number: answers.get(case) for number, answers in self.answers.items()}
-        return {number: each for number, each in listed.items() if isinstance(each, Refusal)}
-
-    def list_kills(self, cases: Sequence[Case], guarded: Guarded) -> dict[Case, Kills[Rival]]:
-        """For each question, the rivals that each variant which counts kills: of the survivors of
-        the real database, and of its guarded rivals. Each variant is stored once for all."""
-        listed: dict[Case, dict[int, frozenset[Rival]]] = {case: {} for case in cases}
-        for number, answers in self.answers.items():
-            for case, kills in listed.items():
-                answer = answers.get(case)
-                if isinstance(answer, Answer):
-                    kills[number] = answer.killed
-                    if behind := guarded.get(case):
-                        killed = [rival for rival in behind if self.is_killed(number, case, rival)]
-                        kills[number] = answer.killed.difference(behind).union(killed)
-        return dict(listed)
+    def list_survivors(
+        self, rivals: Mapping[Case, Sequence[Rival]], suites: Mapping[Case, Collection[int]]
+    ) -> dict[Case, list[Rival]]:
+        """Which rivals of each question no variant of its suite kills behind a guard. Each variant
+        is stored once for all questions."""
+        alive = {case: list(own) for case, own in rivals.items()}
+        for number in self._answers:
+            for case in rivals:
+                if number in suites[case]:
+                    killed = self._list_killed(number, case, alive[case])
+                    alive[case] = [rival for rival in alive[case] if rival not in killed]
+        return alive

@@ -8,45 +8,46 @@ further rival is guarded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sqlite.executions import are_same
-from answerkey.suites.asked import AskedVariants, Guarded
+from answerkey.suites.asked import Answer, Answers, AskedVariants, Guarded
 from answerkey.suites.cover import (
     BY_HEART_WEIGHT,
     GUARDED_WEIGHT,
-    Kills,
     choose_databases,
     choose_suite,
 )
-from answerkey.suites.rivals import (
-    GUESS,
-    Case,
-    OnReal,
-    RealDatabase,
-    Rival,
-    make_guess,
-)
+from answerkey.suites.rivals import GUESS, Case, RealDatabase, Rival, make_guess
 
 # Share of the neighbors of a database that may survive if this saves variants.
 _MAX_SPARED_SHARE = 0.005
 
 
-class Choice(NamedTuple):
-    """What is chosen.
+class Suite(NamedTuple):
+    """The suite of a question.
 
-    kept: the numbers of the variants that are kept.
-    suites: the numbers of the variants of each question.
-    kills: what each variant that counts for a question kills.
-    guarded: the rivals of each question that are guarded.
+    answers: what its variants say, by their numbers; no suite if there are none.
+    killed: the rivals that these kill.
+    counted: the numbers of all variants that count for the question.
+    killable: the rivals that any of these kills.
+    guarded: the rivals that the suite alone must kill.
     """
 
+    answers: dict[int, Answer]
+    killed: frozenset[Rival]
+    counted: Collection[int]
+    killable: frozenset[Rival]
+    guarded: tuple[Rival, ...]
+
+
+class Choice(NamedTuple):
+    """The numbers of the variants that are kept, and the suite of each question."""
+
     kept: list[int]
-    suites: dict[Case, list[int]]
-    kills: dict[Case, Kills[Rival]]
-    guarded: dict[Case, tuple[Rival, ...]]
+    suites: dict[Case, Suite]
 
 
 def choose(
@@ -57,87 +58,86 @@ def choose(
     *,
     guarded: Guarded,
 ) -> Choice:
-    """The variants that are kept, and those of each question.
+    """The variants that are kept, and the suite of each question.
 
     guarded: the rivals that earlier choices found.
     """
-    known, is_final = {case: tuple(rivals) for case, rivals in guarded.items()}, False
+    known = {case: tuple(rivals) for case, rivals in guarded.items()}
+    is_final = False
     while not is_final:
-        kills = asked.list_kills(cases, known)
-        kept, suites = _cover(kills, known, settings)
-        new = _find_guarded(suites, asked, real, known)
-        is_final = not new
+        answers = asked.list_answers(cases, known)
+        kept, numbers = _cover(answers, known, settings)
+        suites = {
+            case: _make_suite(own, numbers[case], known.get(case, ()))
+            for case, own in answers.items()
+        }
+        new = _find_guarded(suites, asked, real)
         known |= {case: (*known.get(case, ()), *rivals) for case, rivals in new.items()}
-    return Choice(kept, suites, kills, known)
+        is_final = not new
+    return Choice(kept, suites)
+
+
+def _make_suite(
+    answers: Mapping[int, Answer], numbers: Sequence[int], guarded: tuple[Rival, ...]
+) -> Suite:
+    own = {number: answers[number] for number in numbers}
+    return Suite(own, list_killed(own), answers.keys(), list_killed(answers), guarded)
+
+
+def list_killed(answers: Mapping[int, Answer]) -> frozenset[Rival]:
+    """The rivals of a question that some variant kills."""
+    return frozenset[Rival]().union(*(answer.killed for answer in answers.values()))
 
 
 def _cover(
-    kills: Mapping[Case, Kills[Rival]], guarded: Guarded, settings: SuiteSettings
+    answers: Answers, guarded: Guarded, settings: SuiteSettings
 ) -> tuple[list[int], dict[Case, list[int]]]:
+    """The numbers of the variants that are kept, and of those of each question."""
+    kills = {
+        case: {number: answer.killed for number, answer in own.items()}
+        for case, own in answers.items()
+    }
     count, required = 0, {}
     heavy: dict[tuple[int, Rival], int] = {}
-    for index, (case, own) in enumerate(kills.items()):
-        count += len(case.gold.list_by_fate(OnReal.KILLED)) + len(unite(own))
+    for index, (case, own) in enumerate(answers.items()):
+        count += len(case.killed) + len(list_killed(own))
         weights = dict.fromkeys((*guarded.get(case, ()), *case.weighty), GUARDED_WEIGHT)
         weights |= dict.fromkeys(case.memorized, BY_HEART_WEIGHT)
         heavy |= {(index, rival): weight for rival, weight in weights.items()}
         required[case] = weights.keys()
+    spare, most = int(count * _MAX_SPARED_SHARE), settings.max_databases_per_question
     kept = choose_databases(
-        [*kills.values()],
-        most=settings.max_databases,
-        heavy=heavy,
-        spare=int(count * _MAX_SPARED_SHARE),
+        [*kills.values()], most=settings.max_databases, heavy=heavy, spare=spare
     )
-    most = settings.max_databases_per_question
     return kept, {
-        case: choose_suite(own, kept, most=most, heavy=required[case])
-        for case, own in kills.items()
+        case: choose_suite(kills[case], kept, most=most, heavy=rivals)
+        for case, rivals in required.items()
     }
-
-
-def unite(kills: Kills[Rival]) -> frozenset[Rival]:
-    """The rivals of a question that some variant kills."""
-    return frozenset[Rival]().union(*kills.values())
 
 
 def _find_guarded(
-    suites: Mapping[Case, Sequence[int]],
-    asked: AskedVariants,
-    real: RealDatabase,
-    guarded: Guarded,
+    suites: Mapping[Case, Suite], asked: AskedVariants, real: RealDatabase
 ) -> dict[Case, list[Rival]]:
     """The rivals of each question that survive on its suite and not on the real database, and were
-    not known so far. Each variant is stored once for all questions."""
+    not known so far."""
     waiting = {
-        case: [rival for rival in case.others if rival not in guarded.get(case, ())]
+        case: [rival for rival in case.others if rival not in suite.guarded]
         for case, suite in suites.items()
-        if suite
+        if suite.answers
     }
-    for number in asked.answers:
-        for case in waiting:
-            if number in suites[case]:
-                waiting[case] = [
-                    rival for rival in waiting[case] if not asked.is_killed(number, case, rival)
-                ]
-    found = {}
-    for case, rivals in waiting.items():
-        alive = [rival for rival in rivals if real.is_killed(case.gold, rival)]
-        alive += _make_guess(case, suites[case], asked, guarded.get(case, ()))
-        if alive:
-            found[case] = alive
-    return found
+    alive = asked.list_survivors(waiting, {case: suites[case].answers for case in waiting})
+    found = {
+        case: [rival for rival in rivals if real.is_killed(case.gold, rival)]
+        + _list_guesses(suites[case], abs_tol=case.gold.stored.abs_tol)
+        for case, rivals in alive.items()
+    }
+    return {case: rivals for case, rivals in found.items() if rivals}
 
 
-def _make_guess(
-    case: Case, suite: Sequence[int], asked: AskedVariants, guarded: Sequence[Rival]
-) -> list[Rival]:
+def _list_guesses(suite: Suite, *, abs_tol: float) -> list[Rival]:
     """The one answer that gold gives on all databases of a suite, as a rival, if there is one that
     is new; those that a guard may take for the real database are left out."""
-    answers = [answer for number in suite if (answer := asked.find_answer(number, case))]
-    rows = [answer.gold.rows for answer in answers if not answer.passes]
-    known = [rival.rows for rival in guarded if rival.name == GUESS]
-    abs_tol = case.gold.abs_tol
-    if not rows or rows[0] in known:
-        return []
+    rows = [answer.gold.rows for answer in suite.answers.values() if not answer.passes]
+    known = [rival.rows for rival in suite.guarded if rival.name == GUESS]
     is_one = all(are_same(rows[0], other, ordered=False, abs_tol=abs_tol) for other in rows)
-    return [make_guess(rows[0])] if is_one else []
+    return [make_guess(rows[0])] if rows and is_one and rows[0] not in known else []

@@ -40,11 +40,11 @@ def answer_gold(
     rows = stored.find_rows(gold.sql, max_steps=_MAX_STEPS_GATE)
     if rows is None:
         return NoSuite.FAILS
-    if is_void(rows, abs_tol=gold.abs_tol):
+    if is_void(rows, abs_tol=gold.stored.abs_tol):
         return NoSuite.SAYS_NOTHING
     other = reversed_.find_rows(gold.sql)
     order: Order | NoSuite = False
-    if not are_same(rows, other, ordered=False, abs_tol=gold.abs_tol):
+    if not are_same(rows, other, ordered=False, abs_tol=gold.stored.abs_tol):
         order = NoSuite.TIES if gold.has_limit else NoSuite.STORED_ORDER
     elif gold.has_limit or (gold.is_sorted and len(rows) > 1):
         order = _read_order(gold, rows, stored, schema)
@@ -52,14 +52,14 @@ def answer_gold(
         order = True
     if isinstance(order, NoSuite):
         return order
-    is_stable = are_same(rows, other, ordered=order, abs_tol=gold.abs_tol)
+    is_stable = are_same(rows, other, ordered=order, abs_tol=gold.stored.abs_tol)
     return GoldAnswer(rows, order) if is_stable else NoSuite.STORED_ORDER
 
 
 def _read_order(
     gold: GoldQuery, rows: list[Row], stored: Executions, schema: Schema
 ) -> Order | NoSuite:
-    bounds = AnswerBounds(abs_tol=gold.abs_tol)
+    bounds = AnswerBounds(abs_tol=gold.stored.abs_tol)
     try:
         inspection = Inspection(gold.sql, gold.tree, schema, rows, stored.database, bounds=bounds)
         if gold.has_limit and list_cuts(inspection):
@@ -89,4 +89,4 @@ def find_other_reading(case: Case, answer: GoldAnswer, variant: Executions) -> C
 
 
 def _is_given(answer: GoldAnswer, rows: list[Row] | None, case: Case) -> bool:
-    return are_same(answer.rows, rows, ordered=answer.order, abs_tol=case.gold.abs_tol)
+    return are_same(answer.rows, rows, ordered=answer.order, abs_tol=case.gold.stored.abs_tol)

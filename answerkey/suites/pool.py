@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,7 @@ from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.guard import GuardedDatabase, Limits
 from answerkey.sqlite.schema import Schema
 from answerkey.suites.asked import AskedVariants
-from answerkey.suites.choice import Choice, choose, unite
+from answerkey.suites.choice import Choice, choose, list_killed
 from answerkey.suites.questions import SuiteQuestion
 from answerkey.suites.records import KeptFile, SuiteRecord, make_empty_record, make_record
 from answerkey.suites.rivals import (
@@ -32,6 +32,7 @@ from answerkey.suites.rivals import (
     CONDITION_REMOVED,
     Case,
     GoldQuery,
+    OnReal,
     RealDatabase,
     Rival,
     read_cases,
@@ -122,9 +123,16 @@ def make_suites(
             files = {
                 number: serialize_rows(asked.rows[number])
                 for number in choice.kept
-                if any(number in suite for suite in choice.suites.values())
+                if any(number in suite.answers for suite in choice.suites.values())
             }
-            records = _list_records(questions, cases, choice, asked, _name_files(shard, files))
+            named = _name_files(shard, files)
+            made = {
+                case.question.question_id: make_record(case, suite, asked, named)
+                for case, suite in choice.suites.items()
+            }
+    records = [
+        made.get(question.question_id) or make_empty_record(question) for question in questions
+    ]
     return DatabaseSuites(records, [*files.values()], problem)
 
 
@@ -145,22 +153,8 @@ def _name_files(shard: Shard, files: dict[int, bytes]) -> dict[int, KeptFile]:
     }
 
 
-def _list_records(
-    questions: Sequence[SuiteQuestion],
-    cases: Sequence[Case],
-    choice: Choice,
-    asked: AskedVariants,
-    files: dict[int, KeptFile],
-) -> list[SuiteRecord]:
-    made = {case.question.question_id: make_record(case, choice, asked, files) for case in cases}
-    return [made.get(question.question_id) or make_empty_record(question) for question in questions]
-
-
 class _Pool:
-    """What the variants of one database are made for.
-
-    guarded: the rivals of each question that the last choice found.
-    """
+    """What the variants of one database are made for."""
 
     def __init__(
         self,
@@ -181,8 +175,20 @@ class _Pool:
     def choose(self) -> Choice:
         """Choose of the variants that were made so far."""
         choice = choose(self._cases, self._asked, self._real, self._settings, guarded=self._guarded)
-        self._guarded = choice.guarded
+        suites = choice.suites.items()
+        self._guarded = {case: suite.guarded for case, suite in suites if suite.guarded}
         return choice
+
+    def _list_survivors(self) -> dict[Case, list[Rival]]:
+        """The rivals of each question that no variant kills so far: those that the real database
+        does not kill, and guarded ones."""
+        listed = self._asked.list_answers(self._cases, self._guarded)
+        survivors = {}
+        for case, answers in listed.items():
+            killed = list_killed(answers)
+            rivals = (*case.survivors, *self._guarded.get(case, ()))
+            survivors[case] = [rival for rival in rivals if rival not in killed]
+        return survivors
 
     def make_variants(self, rows: Rows, facts: KeyFacts) -> None:
         """Make variants for all questions. The last half of them is made for the rivals that
@@ -228,10 +234,9 @@ class _Pool:
         """Those of each query of which a rival survives; while one with a constant or a guarded one
         does, of their queries alone, unless it is for all."""
         alive = {}
-        for case, kills in self._asked.list_kills(self._cases, self._guarded).items():
-            survivors = {*case.survivors, *self._guarded.get(case, ())} - unite(kills)
+        for case, survivors in self._list_survivors().items():
             if survivors:
-                alive[case.gold] = bool(survivors & case.memorized)
+                alive[case.gold] = not case.memorized.isdisjoint(survivors)
         is_any = not is_for_all and any(alive.values())
         golds = [gold for gold, is_memorized in alive.items() if is_memorized or not is_any]
         for gold in golds:
@@ -247,8 +252,12 @@ class _Pool:
 
         tables: those that can be made again.
         """
-        choice = self.choose()
-        last = [case for case in self._cases if not _is_proved(case, choice)]
+        suites = self.choose().suites
+        last = [
+            case
+            for case, suite in suites.items()
+            if not suite.killable.issuperset((case.gold.by_heart, *suite.guarded))
+        ]
         if not last:
             return
         witnesses: dict[Conditions, None] = {}
@@ -292,7 +301,14 @@ class _Pool:
         """
         number, spelling = self._settings.pool + _LAST_VARIANTS, Spelling(rows)
         for recipe, operators in _NEAR_MISSES.items():
-            missed = self._list_missed(operators)
+            missed = [
+                case
+                for case, survivors in self._list_survivors().items()
+                if any(
+                    rival.name in operators and rival.on_real is not OnReal.KILLED
+                    for rival in survivors
+                )
+            ]
             conditions: dict[Conditions, None] = {}
             for gold in _list_golds(missed):
                 scopes = Scopes(gold.dated_tree, self._real.schema)
@@ -317,21 +333,6 @@ class _Pool:
                 )
                 self._asked.add(number, variant, missed)
                 number += 1
-
-    def _list_missed(self, operators: Collection[str]) -> list[Case]:
-        """The questions of which no variant kills a survivor of some operators."""
-        listed = self._asked.list_kills(self._cases, self._guarded)
-        return [
-            case
-            for case, kills in listed.items()
-            if any(rival.name in operators for rival in {*case.survivors} - unite(kills))
-        ]
-
-
-def _is_proved(case: Case, choice: Choice) -> bool:
-    """Whether some variant kills the stored answer given as a constant, and some each guarded
-    rival."""
-    return unite(choice.kills[case]).issuperset((case.gold.by_heart, *choice.guarded.get(case, ())))
 
 
 def _list_golds(cases: Sequence[Case]) -> list[GoldQuery]:

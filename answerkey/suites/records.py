@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.sqlite.answers import shape_answer, write_order
 from answerkey.sqlite.guard import Value
-from answerkey.suites.asked import AskedVariants
-from answerkey.suites.choice import Choice, unite
-from answerkey.suites.cover import Kills
+from answerkey.suites.asked import AskedVariants, Refusal
+from answerkey.suites.choice import Suite
+from answerkey.suites.gate import GoldAnswer
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import GUESS, Case, OnReal, Rival
 
@@ -104,7 +104,7 @@ def make_empty_record(question: SuiteQuestion) -> SuiteRecord:
 
 
 def make_record(
-    case: Case, choice: Choice, asked: AskedVariants, files: Mapping[int, KeptFile]
+    case: Case, suite: Suite, asked: AskedVariants, files: Mapping[int, KeptFile]
 ) -> SuiteRecord:
     """Describe the suite of a question: the mutation score, why it has no suite, the counts
     by operator, some rivals that survive, and the databases.
@@ -114,10 +114,9 @@ def make_record(
 
     files: by the numbers of the variants.
     """
-    suite, guarded = choice.suites[case], choice.guarded.get(case, ())
-    by_database = {*case.gold.list_by_fate(OnReal.KILLED), *guarded}
-    fates = _decide_fates(case, choice, by_database)
-    reasons = [refusal.reason for refusal in asked.list_refusals(case).values()]
+    by_database = {*case.killed, *suite.guarded}
+    fates = _decide_fates(case, suite)
+    refusals = asked.refusals.get(case, {})
     operators: dict[str, Counter[str]] = {}
     for rival, fate in fates.items():
         operators.setdefault(rival.name, Counter())[fate] += 1
@@ -135,7 +134,7 @@ def make_record(
         }
         if total
         else None,
-        "no_suite": None if suite else _explain_missing_suite(choice.kills[case], reasons),
+        "no_suite": None if suite.answers else _explain_missing_suite(suite, refusals),
         "operators": {
             name: {fate: counts[fate] for fate in ("killed", "alive", "undecided")}
             for name, counts in sorted(operators.items())
@@ -148,44 +147,40 @@ def make_record(
             }
             for rival in alive[:_MAX_SHOWN_NEIGHBORS]
         ],
-        "databases": [_describe_database(case, number, asked, files[number]) for number in suite],
-        "latent_ambiguity": _show_latent(case, asked),
+        "databases": [
+            _describe_database(case, number, answer.gold, asked, files[number])
+            for number, answer in suite.answers.items()
+        ],
+        "latent_ambiguity": _show_latent(case, refusals, asked),
     }
 
 
-def _decide_fates(case: Case, choice: Choice, by_database: Collection[Rival]) -> dict[Rival, str]:
+def _decide_fates(case: Case, suite: Suite) -> dict[Rival, str]:
     """Whether the suite of a question kills each rival; one that neither the real database nor any
-    variant kills is undecided. A weak query counts if it is guarded, a reading never does.
-
-    by_database: the rivals that the real database kills.
-    """
-    suite, kills = choice.suites[case], choice.kills[case]
-    guarded = choice.guarded.get(case, ())
-    by_pool = unite(kills)
-    by_suite = unite({number: kills[number] for number in suite})
-    if suite:
-        by_suite |= {rival for rival in by_database if rival not in guarded}
+    variant kills is undecided. A weak query counts if it is guarded, a reading never does."""
+    alone = {*case.killed}.difference(suite.guarded) if suite.answers else ()
+    killed = suite.killed.union(alone)
+    killable = suite.killable.union(case.killed, suite.guarded)
     fates = {}
-    for rival in (*case.gold.rivals, *(rival for rival in guarded if rival.name == GUESS)):
-        is_weak = rival.on_real is OnReal.UNASKED and rival not in guarded
+    for rival in (*case.gold.rivals, *(rival for rival in suite.guarded if rival.name == GUESS)):
+        is_weak = rival.on_real is OnReal.UNASKED and rival not in suite.guarded
         if not is_weak and rival.sql not in case.readings:
-            is_killable = rival in by_pool or rival in by_database
-            fate = "killed" if rival in by_suite else "alive"
-            fates[rival] = fate if is_killable else "undecided"
+            fate = "killed" if rival in killed else "alive"
+            fates[rival] = fate if rival in killable else "undecided"
     return fates
 
 
-def _explain_missing_suite(kills: Kills[Rival], reasons: Sequence[NoSuite]) -> NoSuite:
+def _explain_missing_suite(suite: Suite, refusals: Mapping[int, Refusal]) -> NoSuite:
     """Why a question has no suite: what kept it from the variant on which it came furthest."""
-    if kills:
-        return NoSuite.NO_ROOM if unite(kills) else NoSuite.TELLS_NOTHING
+    if suite.counted:
+        return NoSuite.NO_ROOM if suite.killable else NoSuite.TELLS_NOTHING
+    reasons = [refusal.reason for refusal in refusals.values()]
     return max(reasons, key=[*NoSuite].index, default=NoSuite.NO_VARIANTS)
 
 
 def _describe_database(
-    case: Case, number: int, asked: AskedVariants, file: KeptFile
+    case: Case, number: int, answer: GoldAnswer, asked: AskedVariants, file: KeptFile
 ) -> SuiteDatabase:
-    answer = asked.read_answer(number, case).gold
     order = write_order(answer.order)
     database: SuiteDatabase = {
         "path": file.path,
@@ -204,13 +199,15 @@ def _describe_database(
     return database
 
 
-def _show_latent(case: Case, asked: AskedVariants) -> LatentAmbiguity | None:
+def _show_latent(
+    case: Case, refusals: Mapping[int, Refusal], asked: AskedVariants
+) -> LatentAmbiguity | None:
     """Describe the first reading that keeps variants from counting; None if there is none."""
-    for number, (_, reading, gold) in asked.list_refusals(case).items():
+    for number, (_, reading, gold) in refusals.items():
         if reading is not None and gold is not None:
             others = asked.open(number).find_rows(reading.sql)
             gold_rows, reading_rows, difference = show_difference(
-                gold.rows, others or [], order=gold.order, abs_tol=case.gold.abs_tol
+                gold.rows, others or [], order=gold.order, abs_tol=case.gold.stored.abs_tol
             )
             return {
                 "reading": reading.name,

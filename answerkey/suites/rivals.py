@@ -7,16 +7,16 @@ Gold queries and questions are compared by identity, as rivals are: two rivals m
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
 
 from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.trees import Change, write_changes
+from answerkey.alternatives.trees import write_changes
 from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.base.records import hash_value
 from answerkey.sql.query_tree import parse_sql, unwrap
@@ -36,6 +36,7 @@ GUESS = "guess"
 # most common value.
 CONDITION_REMOVED = "condition_removed"
 AGGREGATES = ("aggregate_function", "extreme_value")
+_STATED = (CONDITION_REMOVED, *AGGREGATES)
 
 # Step limit of a rival on the real database, which may be large. A rival that takes more is left to
 # the variants.
@@ -73,90 +74,69 @@ class Rival:
     rows: list[Row] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True)
+class StoredAnswer:
+    """The answer of gold on the real database.
+
+    order, accepted_rows: how far the order of its rows counts, and the segments of every right
+        answer if LIMIT cuts through a tie.
+    abs_tol: how far floats of right answers may be apart whatever their size, on any database.
+    sha256: of all that. Another query has two answers of one sha256, or neither.
+    """
+
+    rows: list[Row]
+    order: Order
+    accepted_rows: Sequence[Any] | None
+    abs_tol: float
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class GoldQuery:
     """A gold query, which several questions may share, and its rivals.
 
-    rows, order, accepted_rows: its answer on the real database, how far the order of its rows
-        counts, and the segments of every right answer if LIMIT cuts through a tie.
-    abs_tol: how far floats of right answers may be apart whatever their size, on any database.
     dated_tree: the tree with its dates as they are at the instant of the corpus.
-    rivals: first those that the real database does not kill, of which the last gives the stored
-        answer; then those that it kills; then the weak queries.
+    has_limit, is_sorted: whether it has a LIMIT anywhere, and an ORDER BY at the top.
+    rivals: first those that the real database does not kill, of which the last is `by_heart`; then
+        those that it kills; then the weak queries.
+    by_heart: the rival that gives the stored answer.
     """
 
     sql: str
     tree: exp.Expr
-    rows: list[Row]
-    order: Order
-    accepted_rows: Any
-    abs_tol: float
     dated_tree: exp.Expr
-    rivals: tuple[Rival, ...] = ()
-
-    @cached_property
-    def has_limit(self) -> bool:
-        return self.tree.find(exp.Limit) is not None
-
-    @cached_property
-    def is_sorted(self) -> bool:
-        return unwrap(self.tree).args.get("order") is not None
-
-    @cached_property
-    def answer_sha256(self) -> str:
-        """What two gold queries share of which a rival has either both answers or none."""
-        return hash_value([self.rows, self.order, self.accepted_rows, self.abs_tol])
-
-    @cached_property
-    def by_heart(self) -> Rival:
-        """The rival that gives the stored answer."""
-        return next(rival for rival in self.rivals if rival.name == BY_HEART)
-
-    def list_by_fate(self, *fates: OnReal) -> list[Rival]:
-        return [rival for rival in self.rivals if rival.on_real in fates]
+    stored: StoredAnswer
+    has_limit: bool
+    is_sorted: bool
+    rivals: tuple[Rival, ...]
+    by_heart: Rival
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Case:
     """A question whose gold runs on the real database.
 
     voters: the queries of models that have gold's answer there.
+    readings: the texts of its readings. A rival of such a text is right.
+    survivors: the rivals that the real database does not kill; each variant that counts is asked.
+    killed: the rivals that it kills.
+    others: the rivals that only the suite is asked, once it is chosen: those that the real database
+        kills or may kill.
+    memorized: the survivors that have a code, a value or the stored answer as a constant, as wrong
+        queries often do. Each suite must kill them.
+    weighty: the survivors that miss a condition or an aggregate which the question states. A query
+        like these is right on the real database by chance.
     """
 
     question: SuiteQuestion
     gold: GoldQuery
-    voters: tuple[str, ...] = ()
-
-    @cached_property
-    def readings(self) -> frozenset[str]:
-        """The texts of its readings: a rival of such a text is right."""
-        return frozenset(reading.sql for reading in self.question.readings)
-
-    @cached_property
-    def survivors(self) -> tuple[Rival, ...]:
-        """The rivals that the real database does not kill; each variant that counts is asked."""
-        alive = self.gold.list_by_fate(OnReal.SURVIVES, OnReal.STOPPED)
-        return tuple(rival for rival in alive if rival.sql not in self.readings)
-
-    @cached_property
-    def others(self) -> tuple[Rival, ...]:
-        """The rivals that only the suite is asked, once it is chosen: those that the real database
-        kills or may kill."""
-        stopped = [rival for rival in self.survivors if rival.on_real is OnReal.STOPPED]
-        return (*self.gold.list_by_fate(OnReal.KILLED, OnReal.UNASKED), *stopped)
-
-    @cached_property
-    def memorized(self) -> frozenset[Rival]:
-        """The survivors that have a code, a value or the stored answer as a constant, as wrong
-        queries often do: each suite must kill them."""
-        return frozenset(rival for rival in self.survivors if rival.name.endswith(BY_HEART))
-
-    @cached_property
-    def weighty(self) -> frozenset[Rival]:
-        """The survivors that miss a condition or an aggregate which the question states: a query
-        like these is right on the real database by chance."""
-        kinds = (CONDITION_REMOVED, *AGGREGATES)
-        return frozenset(rival for rival in self.survivors if rival.name in kinds)
+    voters: tuple[str, ...]
+    readings: frozenset[str]
+    survivors: tuple[Rival, ...]
+    killed: tuple[Rival, ...]
+    others: tuple[Rival, ...]
+    memorized: frozenset[Rival]
+    weighty: frozenset[Rival]
 
 
 class RealDatabase:
@@ -167,28 +147,27 @@ class RealDatabase:
         self.schema = schema
         self._kills: dict[tuple[str, str], tuple[bool | None, int]] = {}
 
-    def gives(self, gold: GoldQuery, sql: str) -> bool:
+    def gives(self, stored: StoredAnswer, sql: str) -> bool:
         """Whether a query has gold's answer."""
-        rows = self.executions.find_rows(sql, max_steps=_MAX_STEPS)
         return are_same(
-            gold.rows,
-            rows,
-            ordered=gold.order,
-            accepted_rows=gold.accepted_rows,
-            abs_tol=gold.abs_tol,
+            stored.rows,
+            self.executions.find_rows(sql, max_steps=_MAX_STEPS),
+            ordered=stored.order,
+            accepted_rows=stored.accepted_rows,
+            abs_tol=stored.abs_tol,
         )
 
-    def kills(self, gold: GoldQuery, sql: str, *, max_steps: int) -> bool | None:
+    def kills(self, stored: StoredAnswer, sql: str, *, max_steps: int = _MAX_STEPS) -> bool | None:
         """Whether a query has another answer than gold; None if it takes too much."""
-        key = gold.answer_sha256, sql
+        key = stored.sha256, sql
         is_killed, asked_steps = self._kills.get(key, (None, 0))
         if is_killed is None and asked_steps < max_steps:
             is_killed = self.executions.tells_apart(
-                gold.rows,
+                stored.rows,
                 sql,
-                ordered=gold.order,
-                accepted_rows=gold.accepted_rows,
-                abs_tol=gold.abs_tol,
+                ordered=stored.order,
+                accepted_rows=stored.accepted_rows,
+                abs_tol=stored.abs_tol,
                 max_steps=max_steps,
             )
             self._kills[key] = is_killed, max_steps
@@ -196,9 +175,10 @@ class RealDatabase:
 
     def is_killed(self, gold: GoldQuery, rival: Rival) -> bool:
         """Whether it kills a rival, which is asked again with more steps if it was stopped."""
-        if rival.on_real in (OnReal.UNASKED, OnReal.STOPPED):
-            return bool(self.kills(gold, rival.sql, max_steps=_MAX_STEPS_OF_SURVIVORS))
-        return rival.on_real is OnReal.KILLED
+        is_known = rival.on_real in (OnReal.KILLED, OnReal.SURVIVES)
+        steps = _MAX_STEPS_OF_SURVIVORS
+        kills = None if is_known else self.kills(gold.stored, rival.sql, max_steps=steps)
+        return rival.on_real is OnReal.KILLED or bool(kills)
 
 
 def read_cases(
@@ -212,15 +192,13 @@ def read_cases(
     golds: dict[str, GoldQuery] = {}
     cases = []
     for question in questions:
-        rows = real.executions.find_rows(question.gold_sql)
+        sql = question.gold_sql
+        rows = real.executions.find_rows(sql)
         if rows is None or question.accepts_subset:
             continue
-        gold = golds.get(question.gold_sql)
-        if gold is None:
-            gold = _read_gold(question, rows, real, max_neighbors, has_clock=has_clock)
-            golds[question.gold_sql] = gold
-        voters = tuple(sql for sql in question.model_queries if real.gives(gold, sql))
-        cases.append(Case(question, gold, voters))
+        if sql not in golds:
+            golds[sql] = _read_gold(question, rows, real, max_neighbors, has_clock=has_clock)
+        cases.append(_make_case(question, golds[sql], real))
     return cases
 
 
@@ -232,35 +210,54 @@ def _read_gold(
     *,
     has_clock: bool,
 ) -> GoldQuery:
-    find_rows, tree = real.executions.find_rows, parse_sql(question.gold_sql)
-    gold = GoldQuery(
-        question.gold_sql,
-        tree,
-        rows,
-        question.order,
-        question.accepted_rows,
-        question.abs_tol,
-        fold_dates(tree, find_rows) if has_clock else tree,
-    )
+    answer = rows, question.order, question.accepted_rows, question.abs_tol
+    stored = StoredAnswer(*answer, hash_value(answer))
+    tree, find_rows = parse_sql(question.gold_sql), real.executions.find_rows
     scopes = Scopes(tree, real.schema)
     neighbors = list_neighbors(tree, real.schema, max_neighbors=max_neighbors)
     neighbors += write_changes(scopes, [mutate_codes(scopes, find_rows)], most=max_neighbors)
     neighbors += list_fitted(scopes, rows, find_rows)
-    asked = [_ask_real(gold, neighbor, real) for neighbor in neighbors]
+    fates = {True: OnReal.KILLED, False: OnReal.SURVIVES, None: OnReal.STOPPED}
+    asked = [Rival(*other, fates[real.kills(stored, other.sql)]) for other in neighbors]
     by_heart = Rival(BY_HEART, write_by_heart(rows), OnReal.SURVIVES, rows)
-    asked.append(by_heart)
-    known = {gold.sql, *(rival.sql for rival in asked)}
+    asked = sorted([*asked, by_heart], key=lambda rival: rival.on_real is OnReal.KILLED)
+    known = {question.gold_sql, *(rival.sql for rival in asked)}
     weak = [
         Rival(*query, OnReal.UNASKED) for query in list_weak(scopes, rows) if query.sql not in known
     ]
-    asked.sort(key=lambda rival: rival.on_real is OnReal.KILLED)
-    return replace(gold, rivals=(*asked, *weak))
+    return GoldQuery(
+        sql=question.gold_sql,
+        tree=tree,
+        dated_tree=fold_dates(tree, find_rows) if has_clock else tree,
+        stored=stored,
+        has_limit=tree.find(exp.Limit) is not None,
+        is_sorted=unwrap(tree).args.get("order") is not None,
+        rivals=(*asked, *weak),
+        by_heart=by_heart,
+    )
 
 
-def _ask_real(gold: GoldQuery, neighbor: Change, real: RealDatabase) -> Rival:
-    is_killed = real.kills(gold, neighbor.sql, max_steps=_MAX_STEPS)
-    fates = {True: OnReal.KILLED, False: OnReal.SURVIVES, None: OnReal.STOPPED}
-    return Rival(*neighbor, fates[is_killed])
+def _make_case(question: SuiteQuestion, gold: GoldQuery, real: RealDatabase) -> Case:
+    readings = frozenset(reading.sql for reading in question.readings)
+    by_fate: dict[OnReal, list[Rival]] = {fate: [] for fate in OnReal}
+    for rival in gold.rivals:
+        by_fate[rival.on_real].append(rival)
+    alive = (OnReal.SURVIVES, OnReal.STOPPED)
+    survivors = [
+        rival for rival in gold.rivals if rival.on_real in alive and rival.sql not in readings
+    ]
+    stopped = [rival for rival in survivors if rival.on_real is OnReal.STOPPED]
+    return Case(
+        question,
+        gold,
+        voters=tuple(sql for sql in question.model_queries if real.gives(gold.stored, sql)),
+        readings=readings,
+        survivors=tuple(survivors),
+        killed=tuple(by_fate[OnReal.KILLED]),
+        others=(*by_fate[OnReal.KILLED], *by_fate[OnReal.UNASKED], *stopped),
+        memorized=frozenset(rival for rival in survivors if rival.name.endswith(BY_HEART)),
+        weighty=frozenset(rival for rival in survivors if rival.name in _STATED),
+    )
 
 
 def make_guess(rows: list[Row]) -> Rival:

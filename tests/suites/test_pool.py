@@ -25,7 +25,7 @@ from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
 from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import NoSuite, SuiteQuestion
-from answerkey.suites.rivals import OnReal, RealDatabase, read_cases, write_by_heart
+from answerkey.suites.rivals import RealDatabase, read_cases, write_by_heart
 from tests.shared.databases import make_database
 from tests.suites.asked import ask
 
@@ -184,7 +184,7 @@ def test_neighbor_that_gives_another_right_answer_is_left_to_the_suite(tmp_path)
             {
                 rival.sql
                 for case in read_cases([one], real, max_neighbors=60)
-                for rival in case.gold.list_by_fate(OnReal.KILLED)
+                for rival in case.killed
             }
             for one in asked
         )
@@ -575,4 +575,4 @@ def test_last_bits_of_gold_tell_no_query_from_it(tmp_path):
             )
             (case,) = read_cases([question], real, max_neighbors=9)
             assert case.voters == voters
-            assert case.gold.abs_tol == abs_tol
+            assert case.gold.stored.abs_tol == abs_tol
