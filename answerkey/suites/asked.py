@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
 
-from answerkey.alternatives.trees import Change
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.executions import Executions, are_same
 from answerkey.sqlite.guard import Limits, RefilledDatabase
 from answerkey.sqlite.schema import quote_name

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from answerkey.alternatives.trees import Change
 from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.answers import Order
 from answerkey.sqlite.executions import Executions, are_same, is_void
 from answerkey.sqlite.guard import QueryError, Row
@@ -61,7 +61,7 @@ def _read_order(
 ) -> Order | NoSuite:
     bounds = AnswerBounds(abs_tol=gold.stored.abs_tol)
     try:
-        inspection = Inspection(gold.sql, gold.tree, schema, rows, stored.database, bounds=bounds)
+        inspection = Inspection(gold.sql, gold.tree, schema, rows, stored, bounds=bounds)
         if gold.has_limit and list_cuts(inspection):
             return NoSuite.TIES
         return gold.is_sorted and read_row_order(inspection)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from answerkey.alternatives.trees import Change
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.answers import Order, has_choice, read_order
 
 

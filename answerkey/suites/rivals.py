@@ -14,11 +14,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.alternatives.codes import mutate_codes
 from answerkey.alternatives.neighbors import list_neighbors
-from answerkey.alternatives.trees import write_changes
-from answerkey.alternatives.weak import list_fitted, list_weak
 from answerkey.base.records import hash_value
+from answerkey.rewrites.codes import mutate_codes
+from answerkey.rewrites.trees import write_changes
+from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.answers import Order

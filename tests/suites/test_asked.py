@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.alternatives.trees import Change
+from answerkey.rewrites.trees import Change
 from answerkey.sqlite.executions import Executions
 from answerkey.sqlite.files import open_database
 from answerkey.sqlite.guard import GuardedDatabase, Limits
