@@ -26,7 +26,7 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import list_counts, spell_count, start_log
-from answerkey.base.paths import CORRECTIONS, SCHEMAS, VERDICTS
+from answerkey.base.paths import CORRECTIONS, SCHEMAS, SHIPPED, VERDICTS
 from answerkey.base.records import hash_question, list_files, replace_file, write_jsonl
 from answerkey.corpus.corpora import Corpus, parse_corpora
 from answerkey.corpus.loading import REPLACE, load_corpora, read_corrections
@@ -286,13 +286,17 @@ def _make_correction(
 
 
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
-    """Return the verdicts of all other files of verdicts and corrections, by key and name of the
-    file. For a correction that names no query, the key has an empty one."""
-    verdicts: dict[Key, dict[str, str]] = defaultdict(dict)
-    for verdict in read_verdicts():
+    """The word of all other files of verdicts and corrections, the project's and the package's, by
+    key and name of the file; that of a correction which names no query is of the question and an
+    empty one."""
+    said: dict[Key, dict[str, str]] = defaultdict(dict)
+    shipped = {path.stem for path in list_files(SHIPPED / VERDICTS, "*.jsonl")}
+    for verdict in read_verdicts(used=shipped):
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
-            verdicts[verdict.key][stem] = verdict.verdict
-    for path in list_files(CORRECTIONS, "*.yaml"):
+            said[verdict.key][stem] = verdict.verdict
+    folders = (SHIPPED / CORRECTIONS, CORRECTIONS)
+    lists = {path.stem: path for folder in folders for path in list_files(folder, "*.yaml")}
+    for path in lists.values():
         for correction in read_corrections(path) if path.stem != name else ():
             database = corpus.name_database(correction.database)
             sha256 = correction.sha256 or hash_question(

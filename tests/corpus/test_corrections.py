@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from answerkey.base import shipped
 from answerkey.base.errors import InputError
 from answerkey.base.paths import CORRECTIONS
 from answerkey.base.records import hash_question, read_jsonl
@@ -431,6 +433,22 @@ def test_lists_that_disagree_are_named_in_log_and_file(import_list: Import) -> N
     assert entry["reason"] == "Repeats. Disputed: first says otherwise."
     assert entry["link"] == "https://example.org/tried"
     assert import_list(rows) == said  # a list does not dispute itself
+
+
+def test_lists_of_the_package_are_compared_with_as_well(
+    import_list: Import, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_list([{"question_id": 1, "verdict": "right"}], name="first")
+    import_list([{"question_id": 0, "corrected_sql": "SELECT 1"}], name="second")
+    package = tmp_path / "package"
+    for name in ("corrections", "verdicts"):
+        shutil.move(tmp_path / "data" / name, package / "data" / name)
+    for module in (import_corrections, shipped):
+        monkeypatch.setattr(module, "SHIPPED", package)
+    rows = [{"question_id": 1, "corrected_sql": FIXED}, {"question_id": 0, "verdict": "right"}]
+    said = import_list(rows)
+    assert "ski_resorts_eval_001: wrong, but not by first" in said
+    assert "ski_resorts_eval_000: right, but not by second" in said
 
 
 def test_corrections_are_applied_and_the_header_has_source_and_licence(
