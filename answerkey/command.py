@@ -20,6 +20,7 @@ from typing import NoReturn, Protocol
 from answerkey.base.errors import InputError, exit_on_error, explain_install
 from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.verbs import (
+    choose,
     compare,
     completion,
     correct,
@@ -71,6 +72,7 @@ VERBS: tuple[Verb, ...] = (  # in the order of `--help`
     init,
     upgrade,
     new,
+    choose,
     pin,
     import_corrections,
     correct,

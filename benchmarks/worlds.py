@@ -39,7 +39,7 @@ class World:
         return yaml.safe_load((self.folder / "params.yaml").read_text(encoding="utf-8"))
 
     def set_param(self, key: str, value: Any) -> None:
-        """Change one value of params.yaml, by its dotted key."""
+        """Change one value of params.yaml, by its dotted key, and what follows in dvc.yaml."""
         params = self._read_params()
         *parts, last = key.split(".")
         section = params
@@ -48,6 +48,11 @@ class World:
         section[last] = value
         text = yaml.safe_dump(params, sort_keys=False, allow_unicode=True)
         (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+        if key == "corpus":  # a stage depends on the folder of a corpus that is chosen
+            path = self.folder / "dvc.yaml"
+            deps = path.read_text(encoding="utf-8")
+            root = f"${{corpora.{value}.root}}"
+            path.write_text(re.sub(r"\$\{corpora\.\w+\.root\}", root, deps), encoding="utf-8")
 
     def commands(self) -> dict[str, str]:
         """Return the command of every stage; in the order of dvc.yaml they can run."""

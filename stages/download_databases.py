@@ -12,7 +12,13 @@ from answerkey.base.log import format_size, spell_count, start_log
 from answerkey.base.paths import DATABASES, SCHEMAS
 from answerkey.base.records import write_jsonl
 from answerkey.base.stage import run_stage
-from answerkey.corpus.corpora import check_roots, list_unpinned, list_unshared, parse_corpora
+from answerkey.corpus.corpora import (
+    check_roots,
+    list_idle_roots,
+    list_unpinned,
+    list_unshared,
+    parse_corpora,
+)
 from answerkey.corpus.downloads import read_tables, update_databases
 from answerkey.sections.whole_file import Params, read_params
 
@@ -26,7 +32,8 @@ def main(params: Params) -> None:
     corpora = parse_corpora(chosen, entries)
     check_roots(corpora, entries, stage="download_databases")
     unpinned = list_unpinned({corpus.owner: corpus.databases for corpus in corpora})
-    for warning in [*unpinned, *list_unshared(corpora)]:
+    idle = list_idle_roots(corpora, stage="download_databases")
+    for warning in [*unpinned, *list_unshared(corpora), *idle]:
         log.warning(warning)
     done = update_databases(corpora, DATABASES, limits=limits)
     for name, words in done.unreadable.items():

@@ -7,6 +7,7 @@ has one name, whichever corpora ask questions about it, and a question has one i
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,6 +44,7 @@ GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-
 
 PAGE = "docs/your-database.md"
 PROJECT_PARAMS = SHIPPED / "params.yaml"
+_ROOT = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")  # a dep in dvc.yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,9 +312,19 @@ def name_databases(chosen: Iterable[tuple[Corpus, Iterable[str]]]) -> dict[str, 
     return {corpus.name_database(db_id): (corpus, db_id) for corpus, db_id in databases.values()}
 
 
+def list_roots(corpora: Iterable[Corpus]) -> dict[str, Path]:
+    """The directories that some corpora are read from, by the name of their entry."""
+    return {
+        name: source.root
+        for corpus in corpora
+        for name, source in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases))
+        if isinstance(source, DirectoryQuestions | DirectoryDatabases)
+    }
+
+
 def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:
-    """Check that the root of each corpus is among the deps of a stage in dvc.yaml, or below one of
-    them. InputError has the line to add. Without DVC nothing is checked."""
+    """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
+    of them. InputError says what to run. A run without DVC is not asked."""
     if not PIPELINE.is_file():
         return
     roots = {
@@ -322,16 +334,28 @@ def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stag
     }
     deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
     tracked = {Path(roots.get(dep, dep)).absolute() for dep in deps}
-    for corpus in corpora:
-        for name, source in ((corpus.name, corpus.questions), (corpus.owner, corpus.databases)):
-            if isinstance(source, DirectoryQuestions | DirectoryDatabases):
-                root = source.root.absolute()
-                if tracked.isdisjoint([root, *root.parents]):
-                    raise InputError(
-                        f"{PIPELINE}: DVC would not notice changes in {source.root}, the root of"
-                        f' corpus {name}: expected - "${{corpora.{name}.root}}" among deps of'
-                        f" {stage}"
-                    )
+    for name, place in list_roots(corpora).items():
+        root = place.absolute()
+        if tracked.isdisjoint([root, *root.parents]):
+            raise InputError(
+                f"{PIPELINE}: DVC would not notice changes in {place}, the root of corpus {name}:"
+                f' run `answerkey choose`, which writes - "${{corpora.{name}.root}}" among deps of'
+                f" {stage}"
+            )
+
+
+def list_idle_roots(corpora: Iterable[Corpus], *, stage: str) -> list[str]:
+    """A warning for each entry that no corpus is read from, and on whose root a stage depends."""
+    if not PIPELINE.is_file():
+        return []
+    deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
+    listed = [found[1] for dep in deps if (found := _ROOT.fullmatch(dep)) is not None]
+    idle = [name for name in listed if name not in list_roots(corpora)]
+    return [
+        f"warning: {PIPELINE} has the root of {name} among deps of {stage}, and corpus does not"
+        " name it: a change there runs the stage again, until you run `answerkey choose`"
+        for name in idle
+    ]
 
 
 # The questions of a corpus: every row of its files, in order, checked and unaltered

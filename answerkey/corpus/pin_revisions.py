@@ -61,13 +61,16 @@ def _hash_fetched(repo_id: str, commit: str, path: str, limits: Download) -> str
 
 
 def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
-    """Return the text of params.yaml with other values for some keys, and with its comments.
+    """The text of params.yaml with other values for some keys, and its comments. A list stands in
+    one line.
 
     >>> print(edit_params("a:\\n  b: 1  # one\\n", {("a", "b"): 2}), end="")
     a:
       b: 2  # one
     """
-    from ruamel.yaml import YAML  # takes a tenth of a second, and is needed only here
+    # It takes a tenth of a second, and only this function needs it.
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedSeq
 
     yaml = YAML()
     yaml.preserve_quotes = True
@@ -81,6 +84,9 @@ def edit_params(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
         section = params
         for name in above:
             section = section[name]
+        if isinstance(value, list):
+            value = CommentedSeq(value)
+            value.fa.set_flow_style()
         section[key] = value
     edited = io.StringIO()
     yaml.dump(params, edited)

@@ -4,8 +4,8 @@
     data/local/shop/databases/shop/shop.sqlite      the database
     data/local/shop/conversion.md                   what was kept, and what was lost
 
-All of it is made beside its place and moved there when it is whole; then params.yaml gets an entry.
-Nothing that is there is replaced.
+All of it is made beside its place and moved there when it is whole; then params.yaml gets an entry,
+and dvc.yaml its folder. Nothing that is there is replaced, and nothing stays of what failed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from sqlglot.dialects.dialect import Dialect
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
 from answerkey.base.paths import PIPELINE
-from answerkey.base.records import read_jsonl, replace_file, write_jsonl
+from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.base.secrets import hide_secrets, remember_secrets
-from answerkey.corpus.corpora import PAGE, check_roots, parse_corpora
+from answerkey.base.undo import make_folders, undoing
+from answerkey.corpus.choose_corpora import replace_params
+from answerkey.corpus.corpora import PAGE
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.intake.conversion import ConvertedTable
@@ -39,6 +41,7 @@ from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError
 from answerkey.intake.questions import (
     SQL,
     GivenQuestion,
+    GivenQuestions,
     find_questions,
     read_questions,
 )
@@ -67,7 +70,6 @@ _PLAIN = re.compile(r"[\w./-]+")  # of a path that YAML takes without quotes
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*", re.ASCII)
 _URL = re.compile(r"\w[\w+.-]*:/")  # as a path
 _ANY_DAY = "2000-01-01"  # to see whether a query runs, which may read the clock
-ROOT_STAGES = ("load_questions", "download_databases")  # which read the root of a corpus
 
 
 def make_corpus(
@@ -121,20 +123,41 @@ def make_corpus(
     if there:
         words = f"{', '.join(there)}: is there, and `answerkey new` replaces nothing"
         raise InputError(f"{words}: remove or rename it, or choose another DIR")
-    given = read_questions(questions or find_questions(folder))
-    staging = folder / ".new.partial"
-    shutil.rmtree(staging, ignore_errors=True)
+    with undoing() as new:
+        make_folders(folder, new)
+        given = read_questions(questions or find_questions(folder))
+        new.append(staging := folder / ".new.partial")
+        shutil.rmtree(staging, ignore_errors=True)
+        made = _make_files(staging, name, given, databases, dialect=dialect, now=now, types=types)
+        for file in _MADE:
+            if (staging / file).exists():
+                (staging / file).rename(folder / file)
+                new.append(folder / file)
+        shutil.rmtree(staging)
+        told = "\n".join([tell_made(folder, given, made), _finish(name, folder, now)])
+    return "\n".join([told, *([_next(folder)] if tell_next else [])])
+
+
+def _make_files(
+    staging: Path,
+    name: str,
+    given: GivenQuestions,
+    databases: Sequence[str],
+    *,
+    dialect: str | None,
+    now: str | None,
+    types: Sequence[str],
+) -> list[MadeDatabase]:
+    """Make all files of a corpus in a folder below its place."""
     with ExitStack() as stack:
-        stack.callback(shutil.rmtree, staging, ignore_errors=True)
-        places = databases or find_databases(folder, given.path)
         choices = TypeChoices(types)
         sources = [
             open_source(place, stack, without=given.path, types=choices, dialect=dialect)
-            for place in places
+            for place in databases or find_databases(staging.parent, given.path)
         ]
         choices.check_all_taken()
         sources, names = match_databases(given, sources)
-        made = {}
+        made = []
         records: list[dict[str, Any]] = [{}] * len(given.questions)
         for source in sources:
             asked = [
@@ -143,24 +166,20 @@ def make_corpus(
                 if names[question.db_id] == source.name
             ]
             path = locate_database(staging / DATABASES, source.name)
-            made[source.name], written = _make_database(source, path, asked, dialect, now)
+            database, written = _make_database(source, path, asked, dialect, now)
+            made.append(database)
             for (index, _), record in zip(asked, written, strict=True):
                 records[index] = record
-        for split, file in FILES.items():
-            chosen = [
-                record
-                for question, record in zip(given.questions, records, strict=True)
-                if question.split == split
-            ]
-            if chosen:
-                write_jsonl(staging / file, chosen)
-        report = write_report(name, given, made.values())
-        (staging / REPORT).write_text(report, encoding="utf-8")
-        for file in _MADE:
-            if (staging / file).exists():
-                (staging / file).rename(folder / file)
-    told = tell_made(folder, given, list(made.values()))
-    return "\n".join([told, _finish(name, folder, now), *([_next(folder)] if tell_next else [])])
+    for split, file in FILES.items():
+        chosen = [
+            record
+            for question, record in zip(given.questions, records, strict=True)
+            if question.split == split
+        ]
+        if chosen:
+            write_jsonl(staging / file, chosen)
+    (staging / REPORT).write_text(write_report(name, given, made), encoding="utf-8")
+    return made
 
 
 # --- the place
@@ -174,7 +193,7 @@ def _read_now(text: str) -> str:
 
 
 def _check_place(folder: Path) -> str:
-    """The name of the corpus, which is that of its folder; the folder is made."""
+    """The name of the corpus, which is that of its folder."""
     if not (PIPELINE.is_file() and PARAMS_PATH.is_file()):
         raise InputError(f"{Path.cwd()} has no {PIPELINE} and {PARAMS_PATH}: expected the project")
     params = read_params()
@@ -184,7 +203,6 @@ def _check_place(folder: Path) -> str:
     entry = params.corpora.get(name)
     if entry is not None and Path(getattr(entry, "root", "")).resolve() != folder.resolve():
         raise InputError(f"{PARAMS_PATH} has a corpus {name} elsewhere: expected another DIR")
-    folder.mkdir(parents=True, exist_ok=True)
     return name
 
 
@@ -298,42 +316,11 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
         words = "; change its `now` there" if now is not None else ""
         return f"{PARAMS_PATH} has it: corpora.{name}{words}"
     text = PARAMS_PATH.read_text(encoding="utf-8")
-    edited = add_entry(text, name, folder, now=now)
-    partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
-    try:
-        partial.write_text(edited, encoding="utf-8")
-        corpora = read_params(partial).corpora
-    finally:
-        partial.unlink(missing_ok=True)
     told = (
         f"{PARAMS_PATH}: corpora.{name} is new, corpus is {name}, and select_questions.preset is"
         f" {SMALL}: all usable questions are taken"
     )
-    deps = PIPELINE.read_text(encoding="utf-8")
-    try:
-        check_roots(parse_corpora(name, corpora), corpora, stage=ROOT_STAGES[0])
-    except InputError:  # it lies in no folder that DVC looks at
-        told = f"{told}\n{PIPELINE}: {' and '.join(ROOT_STAGES)} depend on {folder.as_posix()}"
-        with replace_file(PIPELINE) as file:
-            file.write(add_root(deps, name).encode())
-    with replace_file(PARAMS_PATH) as file:
-        file.write(edited.encode())
-    return told
-
-
-def add_root(text: str, name: str) -> str:
-    """Return the text of dvc.yaml in which the stages that read corpora depend on the root of one.
-
-    Raises:
-        InputError: a stage has no list of deps, one a line.
-    """
-    root = f'"${{corpora.{name}.root}}"'
-    for stage in ROOT_STAGES:
-        pattern = rf"(^  {stage}:\n(?:    .*\n)*?    deps:\n)( *)(?=- )"
-        text, count = re.subn(pattern, rf"\1\2- {root}\n\2", text, flags=re.MULTILINE)
-        if count != 1:
-            raise InputError(f"{PIPELINE}: expected - {root} among deps of {stage}: add it there")
-    return text
+    return "\n".join([told, *replace_params(add_entry(text, name, folder, now=now))])
 
 
 def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> str:
@@ -382,12 +369,11 @@ def _shares_databases(folder: Path) -> bool:
 
 
 def _next(folder: Path) -> str:
-    # Before the first run: what `dvc add` writes lies in a folder that the first stages depend on.
     return "\n".join(
         (
             "Next:",
             f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
-            f" {PARAMS_PATH} {PIPELINE}    # takes it into the project, before a run",
+            f" {PARAMS_PATH} {PIPELINE}    # takes it into the project",
             "  dvc repro            # builds the dataset, and the page reports/dataset.html",
             "  answerkey explain    # what it takes, and what else it could",
             f"More: {PAGE}",

@@ -7,12 +7,13 @@ scripts of the stages, pyproject.toml and the lock. The others are written once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
 
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -40,20 +41,25 @@ FOLDERS = {
 _DEPS = {
     "templates/card.md.j2": "templates",
     '"${export_trainers.prompt_template}"': "templates",
-    '"${compare_questions.flag_precision}"': None,  # the package's, until a project has its own
 }
-_ROOT = re.compile(r'"\$\{corpora\.\w[\w-]*\.root\}"')
+# Those in whose place it has its own, or none.
+_OF_CLONE = re.compile(r'"\$\{(corpora\.[\w-]+\.root|compare_questions\.flag_precision)\}"')
+# Deps that follow from what a project has, and are no edit of its dvc.yaml: the roots of chosen
+# corpora, which `answerkey choose` writes, and counts of precision that go before the package's.
+_OWN_DEP = re.compile(r"\$\{corpora\.[\w-]+\.root\}|data/flag_precision\.json")
 _DEP = " " * 6 + "- "
 
+OwnDeps = Mapping[str, Sequence[str]]  # by stage
 
-def make_kept(name: str, roots: Iterable[str]) -> dict[str, str]:
+
+def make_kept(name: str, own: OwnDeps) -> dict[str, str]:
     """The text of each file that `answerkey upgrade` keeps up to date, by its path.
 
-    name: of the project. roots: deps of the stages that read corpora, as `list_roots` has them.
+    name: of the project. own: deps of its stages, as `list_own_deps` has them.
     """
     stages = sorted((SHIPPED / "stages").glob("*.py"))
     return {
-        PIPELINE.as_posix(): make_pipeline(roots),
+        PIPELINE.as_posix(): make_pipeline(own),
         **{f"stages/{path.name}": path.read_text(encoding="utf-8") for path in stages},
         "pyproject.toml": _fill("pyproject.toml.txt", name),
         LOCK: make_lock(),
@@ -86,32 +92,27 @@ def _fill(template: str, name: str) -> str:
 # --- dvc.yaml
 
 
-def make_pipeline(roots: Iterable[str]) -> str:
+def make_pipeline(own: OwnDeps) -> str:
     """The text of dvc.yaml: that of the repository, in which each stage depends on its key in
-    code.yaml in place of the library's files, and on the roots of the project's corpora."""
+    code.yaml in place of the library's files, and on the project's own deps."""
     head, mark, rest = (SHIPPED / PIPELINE).read_text(encoding="utf-8").partition("\nstages:\n")
     stages, plots_mark, plots = rest.partition("\nplots:\n")
     blocks = re.split(r"^(?=  \w+:$)", stages, flags=re.MULTILINE)
-    made = "".join(_change_stage(block, list(roots)) for block in blocks if block)
+    made = "".join(_change_stage(block, own) for block in blocks if block)
     return f"{head}{mark}{made}{plots_mark}{plots}"
 
 
-def _change_stage(block: str, roots: list[str]) -> str:
+def _change_stage(block: str, own: OwnDeps) -> str:
     name = block.partition(":")[0].strip()
+    own_lines = [_DEP + (f'"{dep}"' if "$" in dep else dep) for dep in own.get(name, ())]
     lines: list[str] = []
-    deps: set[str] = set()
     for line in block.splitlines():
         dep = line.removeprefix(_DEP) if line.startswith(_DEP) else ""
-        is_root = dep == "data/sample" or _ROOT.fullmatch(dep) is not None
-        if dep.startswith("answerkey/") or is_root:
-            new: list[str] = roots if is_root else []
-        else:
-            replaced = _DEPS.get(dep, dep)
-            new = [] if replaced is None else [replaced]
-        if not dep:
-            lines.append(line)
-        lines += [f"{_DEP}{each}" for each in new if each and each not in deps]
-        deps.update(new)
+        new = _DEP + _DEPS.get(dep, dep) if dep else line
+        if not dep.startswith("answerkey/") and not _OF_CLONE.fullmatch(dep) and new not in lines:
+            lines.append(new)
+    start = lines.index("    deps:") + 1
+    lines[start:start] = own_lines
     text = "".join(f"{line}\n" for line in lines)
     key = f"{CODE}: [{name}]"
     if "    params:" not in text:
@@ -120,18 +121,23 @@ def _change_stage(block: str, roots: list[str]) -> str:
     return text if count else text.replace("    params:\n", f"    params:\n{_DEP}{key}\n", 1)
 
 
-def list_roots(pipeline: str) -> list[str]:
-    """The roots of corpora on which dvc.yaml depends, in their order.
+def list_own_deps(pipeline: str) -> dict[str, list[str]]:
+    """The deps by stage that follow from what the project has.
 
-    >>> list_roots('    deps:\\n      - "${corpora.shop.root}"\\n      - data/verdicts\\n')
-    ['"${corpora.shop.root}"']
+    >>> list_own_deps('stages: {load_questions: {deps: ["${corpora.shop.root}", data/verdicts]}}')
+    {'load_questions': ['${corpora.shop.root}']}
     """
-    return list(dict.fromkeys(_ROOT.findall(pipeline)))
+    stages = yaml.safe_load(pipeline)["stages"]
+    own = {
+        name: [dep for dep in stage.get("deps", ()) if _OWN_DEP.fullmatch(dep)]
+        for name, stage in stages.items()
+    }
+    return {name: deps for name, deps in own.items() if deps}
 
 
-def without_roots(pipeline: str) -> str:
-    """The text of dvc.yaml without these: `answerkey new` adds some, which is no edit of it."""
-    return re.sub(rf"^ *- {_ROOT.pattern}\n", "", pipeline, flags=re.MULTILINE)
+def without_own_deps(pipeline: str) -> str:
+    """The text of dvc.yaml without these: they are no edit of it."""
+    return re.sub(rf'^ *- "?(?:{_OWN_DEP.pattern})"?\n', "", pipeline, flags=re.MULTILINE)
 
 
 # --- params.yaml

@@ -12,13 +12,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.secrets import remember_secrets
+from answerkey.base.undo import make_folders, undoing
+from answerkey.corpus.choose_corpora import edit_deps, list_roots_by_stage
 from answerkey.intake.new_corpus import make_corpus
 from answerkey.project.files import make_kept, make_once, make_params
 from answerkey.project.params import list_keys
@@ -64,13 +66,13 @@ def init_project(
         )
     made_corpus = f"data/local/{_name_corpus(databases[0])}" if databases else None
     told: list[str] = []
-    with _undoing() as made:
-        _make_folders(folder, made)
+    with undoing() as made:
+        make_folders(folder, made)
         staging = folder / ".init.partial"
         made.append(staging)
         shutil.rmtree(staging, ignore_errors=True)
         entry = SAMPLE if sample else corpus or LOCAL
-        kept_up = _write_files(staging, folder.name, entry, has_root=made_corpus is None)
+        kept_up = _write_files(staging, folder.name, entry, has_folder=made_corpus is None)
         if made_corpus is not None:
             given = {"databases": databases, "questions": questions, **options}
             with contextlib.chdir(staging):
@@ -89,20 +91,21 @@ def init_project(
     return "\n".join([*told, _tell_next(folder, has_corpus=has_corpus)])
 
 
-def _write_files(staging: Path, name: str, corpus: str, *, has_root: bool) -> dict[str, str]:
-    """Write all files but code.yaml, and return those that are kept up to date. has_root: stages
-    depend on the root of the corpus, where it has one."""
+def _write_files(staging: Path, name: str, corpus: str, *, has_folder: bool) -> dict[str, str]:
+    """Write all files but code.yaml, and return those that are kept up to date. has_folder: the
+    project gets the folder of the corpus, if it has one."""
     _write(staging / PARAMS_PATH, make_params(corpus))
-    entry = read_params(staging / PARAMS_PATH).corpora[corpus]
-    roots = []
-    if isinstance(entry, DirectoryEntry) and has_root:
-        roots = [f'"${{corpora.{corpus}.root}}"']
+    params = read_params(staging / PARAMS_PATH)
+    entry = params.corpora[corpus]
+    if isinstance(entry, DirectoryEntry) and has_folder:
         if corpus == SAMPLE:
             shutil.copytree(SHIPPED / entry.root, staging / entry.root)
         else:
             text = f"The corpus `{corpus}` of `params.yaml`, in the layout `{entry.layout}`."
             _write(staging / entry.root / "README.md", f"# {entry.root}\n\n{text}\n")
-    kept_up = make_kept(name, roots)
+    kept_up = make_kept(name, {})
+    pipeline = PIPELINE.as_posix()
+    kept_up[pipeline] = edit_deps(kept_up[pipeline], list_roots_by_stage(params))
     for path, text in {**make_once(name), **kept_up}.items():
         _write(staging / path, text)
     return kept_up
@@ -127,27 +130,6 @@ def _name_corpus(database: str) -> str:
 # --- nothing is replaced, and nothing stays of what failed
 
 
-@contextlib.contextmanager
-def _undoing() -> Iterator[list[Path]]:
-    """A list for what is made, which is removed again, the last first, unless all goes well."""
-    made: list[Path] = []
-    try:
-        yield made
-    except BaseException:
-        for path in reversed(made):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
-        raise
-
-
-def _make_folders(folder: Path, made: list[Path]) -> None:
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    made += reversed(missing)
-    folder.mkdir(parents=True, exist_ok=True)
-
-
 def _move(staging: Path, folder: Path, made: list[Path]) -> list[str]:
     """Move all files to their places, but those whose place is taken; the paths of these.
 
@@ -165,7 +147,7 @@ def _move(staging: Path, folder: Path, made: list[Path]) -> list[str]:
         )
     for path in files:
         if path not in taken:
-            _make_folders((folder / path).parent, made)
+            make_folders((folder / path).parent, made)
             (staging / path).rename(folder / path)
             made.append(folder / path)
     return [path.as_posix() for path in taken]

@@ -16,7 +16,7 @@ from typing import Any
 
 from answerkey.base.digests import SQLGLOT, digest_stage, hash_part, list_parts
 from answerkey.base.paths import PIPELINE
-from answerkey.project.files import without_roots
+from answerkey.project.files import without_own_deps
 
 _HEAD = """\
 # Which code of Answerkey made this dataset. `answerkey init` and `answerkey upgrade` write this
@@ -75,8 +75,8 @@ def record_installed(*, files: Mapping[str, str], params: list[str]) -> Record:
 
 
 def identify(path: str, text: str) -> str:
-    """What tells a file that was edited: a hash of its text, of dvc.yaml without roots of corpora,
-    which `answerkey new` adds."""
+    """What tells a file that was edited: a hash of its text, of dvc.yaml without the deps that
+    follow from what the project has."""
     if path == PIPELINE.as_posix():
-        text = without_roots(text)
+        text = without_own_deps(text)
     return sha256(text.encode()).hexdigest()[:16]

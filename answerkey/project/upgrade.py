@@ -17,7 +17,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.paths import CODE, PIPELINE, SHIPPED
 from answerkey.base.records import replace_file
 from answerkey.base.yaml_files import load_yaml
-from answerkey.project.files import list_roots, make_kept
+from answerkey.project.files import list_own_deps, make_kept
 from answerkey.project.params import MergedParams, merge_params
 from answerkey.project.record import Record, decode, identify, record_installed
 from answerkey.sections.whole_file import PARAMS_PATH
@@ -50,7 +50,7 @@ def upgrade_project(*, dry_run: bool = False) -> str:
         )
     before = decode(known)
     pipeline = PIPELINE.read_text(encoding="utf-8")
-    kept_up = make_kept(Path.cwd().name, list_roots(pipeline))
+    kept_up = make_kept(Path.cwd().name, list_own_deps(pipeline))
     plan = _Plan()
     for path, text in kept_up.items():
         _plan_file(plan, path, text, before)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -298,19 +300,59 @@ def test_place_or_dialect_that_cannot_be_is_told(
         make_corpus(Path(folder), databases=["x.db"], questions=asked, dialect=dialect)
 
 
-def test_folder_that_no_stage_looks_at_is_added_to_the_stages(project: Path) -> None:
+def test_stages_depend_on_the_new_folder_in_place_of_the_one_before(project: Path) -> None:
     before = Path("dvc.yaml").read_text(encoding="utf-8")
     make_database(Path("theirs/ships.db"), SHIPS)
     asked = write_questions(Path("theirs/asked.json"))
     told = make_corpus(project / "data/fleet", databases=["theirs/ships.db"], questions=asked)
-    assert "dvc.yaml: load_questions and download_databases depend on data/fleet" in told
+    assert "dvc.yaml: load_questions depends on data/fleet\n" in told
     params = read_params()
     corpora = parse_corpora("fleet", params.corpora)
     for stage in ("load_questions", "download_databases"):
         check_roots(corpora, params.corpora, stage=stage)
-    line = '      - "${corpora.fleet.root}"\n'
     after = Path("dvc.yaml").read_text(encoding="utf-8")
-    assert (after.count(line), after.replace(line, "")) == (2, before)
+    assert after.replace("corpora.fleet", "corpora.sample") == before
+    assert after.count("corpora.fleet") == 2
+
+
+def spoil_questions(project: Path) -> None:
+    Path("theirs/asked.json").write_text("[{]", encoding="utf-8")
+
+
+def spoil_database(project: Path) -> None:
+    Path("theirs/ships.db").write_bytes(b"SQLite format 3\x00 no more")
+
+
+def spoil_pipeline(project: Path) -> None:
+    text = Path("dvc.yaml").read_text(encoding="utf-8")
+    Path("dvc.yaml").write_text(re.sub(r"  load_questions:(\n    .*)+", "", text), encoding="utf-8")
+
+
+def spoil_params(project: Path) -> None:
+    text = Path("params.yaml").read_text(encoding="utf-8")
+    text = text.replace("corpora:  #", "corpora: &theirs  #")  # after which no entry can stand
+    Path("params.yaml").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoil_questions, spoil_database, spoil_pipeline, spoil_params, None]
+)
+@pytest.mark.parametrize("folder", ["data/local/fleet", "data/fleet"])
+def test_failed_command_leaves_nothing_behind(
+    project: Path, folder: str, spoil: Callable[[Path], None] | None
+) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    options = {} if spoil is not None else {"types": ["ship.id=TEXT"]}  # of a table that is no CSV
+    if spoil is not None:
+        spoil(project)
+    if folder == "data/fleet":  # a folder that is there stays, with what is in it
+        Path(folder).mkdir(parents=True)
+        Path(folder, "notes.txt").write_text("ours", encoding="utf-8")
+    before = {path: path.is_dir() or path.read_bytes() for path in project.rglob("*")}
+    with pytest.raises(InputError):
+        make_corpus(Path(folder), databases=["theirs/ships.db"], questions=asked, **options)
+    assert {path: path.is_dir() or path.read_bytes() for path in project.rglob("*")} == before
 
 
 @pytest.mark.slow

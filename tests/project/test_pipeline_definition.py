@@ -18,7 +18,8 @@ import networkx
 import pytest
 import yaml
 
-from answerkey.sections.whole_file import Params
+from answerkey.corpus.choose_corpora import edit_deps, list_roots_by_stage
+from answerkey.sections.whole_file import Params, read_params
 from tests.project.test_docs_extending import extend
 from tests.shared.checkout import output, run, stages_to_run
 from tests.shared.paths import ROOT, list_imports
@@ -167,6 +168,7 @@ def test_only_the_stages_and_the_corpora_read_params() -> None:
         "import_corrections",
         "filling",
         "new_corpus",
+        "choose_corpora",
         "init",
     }
     assert readers - others <= set(STAGES)
@@ -242,15 +244,26 @@ def test_what_a_stage_opens_is_a_dep_or_an_out_of_it(
     assert {name: undeclared for name, undeclared in found.items() if undeclared} == {}
 
 
-@pytest.mark.parametrize("name", ["download_databases", "load_questions"])
-def test_root_of_every_directory_corpus_is_a_dep(name: str) -> None:
-    corpora = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["corpora"]
-    roots = {corpus: entry["root"] for corpus, entry in corpora.items() if "root" in entry}
-    assert {"sample", "local", "bird"} <= set(roots)
-    deps = set(PIPELINE[name]["deps"])
-    for corpus, root in roots.items():
-        assert deps & {root, f"${{corpora.{corpus}.root}}"}, f"{name}: {corpus}"
-        assert (ROOT / root).is_dir(), f"{corpus}: DVC needs {root}, such as with a README.md"
+def test_folder_of_the_chosen_corpus_is_a_dep_and_that_of_no_other() -> None:
+    pipeline = (ROOT / "dvc.yaml").read_text(encoding="utf-8")
+    roots = list_roots_by_stage(read_params(ROOT / "params.yaml"))
+    assert [dict(of_stage) for of_stage in roots.values()] == [{"sample": Path("data/sample")}] * 2
+    assert edit_deps(pipeline, roots) == pipeline
+
+
+@pytest.mark.slow
+def test_file_of_a_corpus_that_is_not_chosen_changes_nothing(finished: Path, clone: Path) -> None:
+    for folder in ("local", "local/other", "bird"):
+        (clone / "data" / folder).mkdir(exist_ok=True)
+        (clone / f"data/{folder}/new.json").write_text("[]", encoding="utf-8")
+    (clone / "data/local/other.dvc.txt").write_text("", encoding="utf-8")
+    assert "up to date" in run(clone, "dvc", "status").stdout
+    new = clone / "data/sample/new.json"
+    new.write_text("[]", encoding="utf-8")
+    said = run(clone, "dvc", "status").stdout
+    stages = [line[:-1] for line in said.splitlines() if line[:1] not in ("\t", "", " ")]
+    assert stages == ["download_databases", "load_questions"]
+    new.unlink()
 
 
 def test_every_stage_stands_in_the_readme() -> None:

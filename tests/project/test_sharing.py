@@ -340,8 +340,8 @@ def make_local(folder: Path, root: str) -> Path:
     source.mkdir()
     World(source)
     shutil.copytree(source / "corpus", corpus, dirs_exist_ok=True)
-    change_params(folder, "corpus: sample ", "corpus: local ")
     change_params(folder, "root: data/local", f"root: {root}")
+    run(folder, "answerkey", "choose", "local")
     change_params(folder, "difficulty_shares: {", "difficulty_shares: null  # {")
     for key, value in (("eval_share", "0.3"), ("min_questions", "100")):
         change_params(folder, f"{key}: {value}", f"{key}: null")

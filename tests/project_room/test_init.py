@@ -124,6 +124,10 @@ def test_bare_project_says_how_to_make_its_corpus(
     assert "corpora.shop is new" in done.stdout
     said = run(here / "own", "python", "-m", "stages.download_databases").stderr
     assert "1 database (1 made" in said
+    assert "warning" not in said.replace("warning: git ignores", "")
+    for stage in ("download_databases", "load_questions"):
+        deps = read_stages(here / "own")[stage]["deps"]
+        assert [dep for dep in deps if "corpora." in dep] == ["${corpora.shop.root}"]
 
 
 def test_what_is_there_stays_and_is_named(here: Path) -> None:

@@ -1,0 +1,114 @@
+"""Which corpora the dataset is made of: `corpus` in params.yaml, and the deps that follow from it.
+
+    answerkey choose spider bird
+
+DVC reads the deps of a stage before it runs one, and dvc.yaml cannot say "the roots of the corpora
+that `corpus` names". So it has a line for each of these roots, and for no other: a change in the
+folder of a corpus that is not chosen runs nothing again. Stages refuse to read a root that is no
+dep (answerkey/corpus/corpora.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from answerkey.base.errors import InputError
+from answerkey.base.paths import PIPELINE
+from answerkey.base.records import replace_file
+from answerkey.corpus.corpora import list_roots, parse_corpora
+from answerkey.corpus.pin_revisions import edit_params
+from answerkey.sections.whole_file import PARAMS_PATH, Params, read_params
+
+_ROOT_DEP = re.compile(r' *- "?\$\{corpora\.[\w-]+\.root\}')
+
+
+def choose_corpora(names: Sequence[str]) -> str:
+    """Choose corpora, and return what the terminal is told. No name: those of params.yaml.
+
+    Raises:
+        InputError: params.yaml has no such entry, or dvc.yaml no list of deps to write to.
+    """
+    text = PARAMS_PATH.read_text(encoding="utf-8")
+    params = read_params()
+    corpus = params.corpus if not names else names[0] if len(names) == 1 else list(names)
+    parse_corpora(corpus, params.corpora)
+    if corpus != params.corpus:
+        text = edit_params(text, {("corpus",): corpus})
+    told = replace_params(text)
+    shown = corpus if isinstance(corpus, str) else f"[{', '.join(corpus)}]"
+    return "\n".join([f"{PARAMS_PATH}: corpus is {shown}", *told])
+
+
+def replace_params(text: str) -> list[str]:
+    """Replace params.yaml by another text, and dvc.yaml by that which follows from it, or neither;
+    return what the terminal is told of dvc.yaml.
+
+    Raises:
+        InputError: the text is not what stages read, or dvc.yaml has no list of deps to write to.
+    """
+    partial = PARAMS_PATH.with_name(f".{PARAMS_PATH.name}.new.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        params = read_params(partial)
+    finally:
+        partial.unlink(missing_ok=True)
+    before = PIPELINE.read_text(encoding="utf-8")
+    roots = list_roots_by_stage(params)
+    after = edit_deps(before, roots)
+    try:
+        for path, new in ((PIPELINE, after), (PARAMS_PATH, text)):
+            if path.read_text(encoding="utf-8") != new:
+                with replace_file(path) as file:
+                    file.write(new.encode())
+    except BaseException:
+        PIPELINE.write_text(before, encoding="utf-8")
+        raise
+    if after == before:
+        return []
+    return [
+        f"{PIPELINE}: {stage} depends on {' and '.join(map(str, of_stage.values())) or 'no corpus'}"
+        for stage, of_stage in roots.items()
+    ]
+
+
+def list_roots_by_stage(params: Params) -> dict[str, dict[str, Path]]:
+    """The folders of corpora that stages depend on, by the names of their entries."""
+    chosen = parse_corpora(params.corpus, params.corpora)
+    held_out = parse_corpora(params.load_questions.held_out or [], params.corpora)
+    return {
+        "download_databases": list_roots(chosen),
+        "load_questions": list_roots([*chosen, *held_out]),
+    }
+
+
+def edit_deps(pipeline: str, roots: Mapping[str, Iterable[str]]) -> str:
+    """The text of dvc.yaml in which stages depend on the roots of some entries, and of no others.
+
+    >>> text = "stages:\\n  load_questions:\\n    deps:\\n      - data/verdicts\\n"
+    >>> print(edit_deps(text, {"load_questions": ["shop"]}), end="")
+    stages:
+      load_questions:
+        deps:
+          - "${corpora.shop.root}"
+          - data/verdicts
+
+    Raises:
+        InputError: a stage has no list of deps, one a line.
+    """
+    for stage, names in roots.items():
+        deps = rf"^  {stage}:\n(?:    .*\n)*?    deps:\n((?: +[-#].*\n)+)"
+        written = [f'- "${{corpora.{name}.root}}"' for name in names]
+        found = re.search(deps, pipeline, re.MULTILINE)
+        if found is None:
+            raise InputError(
+                f"{PIPELINE}: expected a list of deps of {stage}, one a line, and among them"
+                f" {' and '.join(written) or 'the root of no corpus'}"
+            )
+        lines = found[1].splitlines(keepends=True)
+        indent = lines[0][: -len(lines[0].lstrip())]
+        new = [f"{indent}{line}\n" for line in written]
+        new += [line for line in lines if not _ROOT_DEP.match(line)]
+        pipeline = pipeline[: found.start(1)] + "".join(new) + pipeline[found.end(1) :]
+    return pipeline
