@@ -14,12 +14,12 @@ from setuptools.command.build_py import build_py
 
 
 def list_shipped() -> list[Path]:
-    """The files that MANIFEST.in includes, by its lines `include FILE` and `graft FOLDER`."""
+    """The files that MANIFEST.in includes, by its lines `include FILES` and `graft FOLDER`."""
     files: list[Path] = []
     for line in Path("MANIFEST.in").read_text(encoding="utf-8").splitlines():
         action, _, path = line.partition(" ")
         if action == "include":
-            files.append(Path(path))
+            files += sorted(Path().glob(path))
         elif action == "graft":
             files += (file for file in sorted(Path(path).rglob("*")) if file.is_file())
     return [file for file in files if "__pycache__" not in file.parts]

@@ -45,6 +45,11 @@ AUDIT = INTERIM / "audit"
 TEST_SUITES = INTERIM / "test_suites"
 
 
+def name_page(page: str) -> str:
+    """The path of a page of the docs: in a clone as it is, else that of the package's copy."""
+    return page if IS_CLONE else str(SHIPPED / page)
+
+
 def find_exported_databases(root: Path = Path()) -> Path:
     """Return the folder of the databases for a project's exports: the widened ones, if
     export_trainers made them."""

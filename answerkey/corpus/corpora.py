@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import PIPELINE, SHIPPED
+from answerkey.base.paths import PIPELINE, SHIPPED, name_page
 from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 DIFFICULTY = "difficulty"
 GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-Verified
 
-PAGE = "docs/your-database.md"
+PAGE = name_page("docs/your-database.md")
 PROJECT_PARAMS = SHIPPED / "params.yaml"
 _ROOT = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")  # a dep in dvc.yaml
 
@@ -268,7 +268,8 @@ def list_unshared(corpora: Iterable[Corpus]) -> list[str]:
         if ignored := [str(path) for path in inside if path.exists() and _is_unshared(path)]:
             warnings.append(
                 f"warning: git ignores {', '.join(ignored)} of corpus {corpus.name}: teammates and"
-                " experiments will lack it, until you run `dvc add` as docs/sharing.md says"
+                " experiments will lack it, until you run `dvc add` as"
+                f" {name_page('docs/sharing.md')} says"
             )
     return warnings
 

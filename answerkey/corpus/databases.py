@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from answerkey.base.errors import InputError
+from answerkey.base.paths import name_page
 from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
 from answerkey.shards.processes import Died, run_alone
@@ -41,8 +42,8 @@ from answerkey.sqlite.schema import read_schema
 _HEADER = b"SQLite format 3\x00"
 # Findings of a check that do not stop SQLite from reading; any other finding means a broken file.
 _FINE = re.compile(r"ok|(non-)?\w+ value in .*|non-unique entry in index .*")
-_MAX_COMPARED_BYTES = 20_000_000  # above, comparing rows with indexes would take many seconds
-_OTHERS = "`answerkey new` converts other databases: docs/your-database.md"
+_MAX_COMPARED_BYTES = 20_000_000  # above, to compare rows with indexes would take many seconds
+_OTHERS = f"`answerkey new` converts other databases: {name_page('docs/your-database.md')}"
 _MISSING = re.compile(
     r"no such collation sequence: (?P<collation>.+)"
     r"|(?:unknown|no such) function: (?P<function>\w+)(?:\(\))?"

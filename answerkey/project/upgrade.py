@@ -14,7 +14,7 @@ from typing import Any
 
 from answerkey.base.digests import list_parts, read_code
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE, SHIPPED
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED, name_page
 from answerkey.base.records import replace_file
 from answerkey.base.yaml_files import load_yaml
 from answerkey.project.files import list_own_deps, make_kept
@@ -46,7 +46,7 @@ def upgrade_project(*, dry_run: bool = False) -> str:
     if known is None:
         raise InputError(
             f"{Path.cwd()} has no {CODE}: expected a project that `answerkey init` has made; how to"
-            " upgrade a clone of Answerkey: docs/upgrade.md"
+            f" upgrade a clone of Answerkey: {name_page('docs/upgrade.md')}"
         )
     before = decode(known)
     pipeline = PIPELINE.read_text(encoding="utf-8")

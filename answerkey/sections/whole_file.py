@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from answerkey.base.kinds import From0, Kind, Text, check_value
+from answerkey.base.paths import name_page
 from answerkey.base.yaml_files import load_yaml
 from answerkey.flags import FLAGS
 from answerkey.scoring.rules import read_rule
@@ -96,7 +97,8 @@ class Params:
         for name in self.select_questions.policies:
             if name not in FLAGS:
                 yield (
-                    f"select_questions.policies: unknown {name}: expected a flag of docs/doubts.md"
+                    f"select_questions.policies: unknown {name}: expected a flag of"
+                    f" {name_page('docs/doubts.md')}"
                 )
 
 

@@ -57,6 +57,15 @@ def test_links_lead_somewhere(name: str) -> None:
         assert not anchor or anchor in list_anchors(target), link
 
 
+def test_pages_that_messages_name_are_there_and_in_the_package() -> None:
+    code = "".join(map(read, (ROOT / "answerkey").rglob("*.py")))
+    named = re.findall(r"""name_page\(["'](.+?)["']\)""", code)
+    assert {"docs/sharing.md", "docs/your-database.md"} <= set(named)
+    shipped = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert set(named) <= shipped
+    assert "\ninclude docs/*.md\n" in read(ROOT / "MANIFEST.in")
+
+
 def test_index_lists_every_page() -> None:
     listed = set(re.findall(r"^\| \[([\w-]+\.md)\]", read(ROOT / "docs/README.md"), re.MULTILINE))
     assert listed == {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}

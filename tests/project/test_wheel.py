@@ -28,7 +28,8 @@ def list_shipped() -> list[Path]:
     paths = [
         path for line in lines for verb, path in [line.split()] if verb in ("graft", "include")
     ]
-    listed = run("git", "ls-files", "-co", "--exclude-standard", "--", *paths, folder=ROOT)
+    options = ("ls-files", "-co", "--exclude-standard", "--")
+    listed = run("git", "--glob-pathspecs", *options, *paths, folder=ROOT)
     return [ROOT / name for name in listed.splitlines()]
 
 
