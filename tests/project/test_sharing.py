@@ -405,6 +405,59 @@ def test_corpus_that_lies_elsewhere_is_not_needed_for_what_does_not_read_it(tmp_
     run_grid(teammate, "--allow-missing")
 
 
+@pytest.mark.slow
+def test_clone_takes_over_a_newer_version_and_merges_nothing_that_is_made(tmp_path: Path) -> None:
+    fork, upstream = tmp_path / "fork", tmp_path / "upstream"
+    make_local(fork, "data/local/ours")
+    run(tmp_path, "git", "clone", "-q", str(fork), str(upstream))
+    run(fork, "git", "config", "user.name", "Tester")
+    run(fork, "git", "config", "user.email", "tester@example.org")
+    run(fork, "git", "remote", "add", "upstream", str(upstream))
+    run(fork, "dvc", "add", "-q", "data/local/ours")
+    run(fork, "dvc", "repro")
+    commit(fork, "A dataset of ours")
+    before = hash_tree(fork, *PRODUCT, "metrics", "plots")
+
+    root = '      - "${corpora.sample.root}"\n'
+    for name, (old, new) in {
+        "dvc.yaml": (root, f"{root}      - README.md\n"),
+        "dvc.lock": ("size: ", "size: 1"),
+        "metrics/dataset.json": (": 1", ": 2"),
+        "params.yaml": ("# changes no result", "# changes no result of a run"),
+    }.items():
+        path = upstream / name
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+    commit(upstream, "A newer version")
+
+    section = read_section(ROOT / "docs/upgrade.md", "A clone")
+    (block,) = re.findall(r"^```\n(.*?)^```$", section, re.M | re.S)
+    fetch, merge, *rest = block.splitlines()
+    assert enter(fork, fetch)[0] == 0
+    status, said = enter(fork, merge)
+    assert status != 0
+    conflicts = set(re.findall(r"^CONFLICT .* in (\S+)$", said, re.MULTILINE))
+    assert {"dvc.yaml", "dvc.lock", "metrics/dataset.json"} <= conflicts
+    assert {name.split("/")[0] for name in conflicts} <= {
+        "dvc.yaml",
+        "dvc.lock",
+        "metrics",
+        "plots",
+    }
+    (install,) = [line for line in rest if line.startswith("pip install")]
+    assert "pipeline.lock" in install  # what it installs is installed
+    for command in rest:
+        if command != install:
+            status, said = enter(fork, command)
+            assert status == 0, said
+    assert "up to date" in run(fork, "dvc", "status").stdout
+    assert run(fork, "git", "status", "--porcelain").stdout == ""
+    assert hash_tree(fork, *PRODUCT, "metrics", "plots") == before
+    stages = yaml.safe_load((fork / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
+    assert stages["load_questions"]["deps"][:2] == ["${corpora.local.root}", "README.md"]
+
+
 # --- a way back
 
 
