@@ -286,14 +286,14 @@ def _make_correction(
 
 
 def _read_others(corpus: Corpus, name: str) -> dict[Key, dict[str, str]]:
-    """The word of all other files of verdicts and corrections, the project's and the package's, by
-    key and name of the file; that of a correction which names no query is of the question and an
+    """Return the verdicts of all other files of verdicts and corrections, the project's and the
+    package's, by key and name of the file. For a correction that names no query, the key has an
     empty one."""
-    said: dict[Key, dict[str, str]] = defaultdict(dict)
+    verdicts: dict[Key, dict[str, str]] = defaultdict(dict)
     shipped = {path.stem for path in list_files(SHIPPED / VERDICTS, "*.jsonl")}
     for verdict in read_verdicts(used=shipped):
         if (stem := Path(verdict.where.rpartition(":")[0]).stem) != name:
-            said[verdict.key][stem] = verdict.verdict
+            verdicts[verdict.key][stem] = verdict.verdict
     folders = (SHIPPED / CORRECTIONS, CORRECTIONS)
     lists = {path.stem: path for folder in folders for path in list_files(folder, "*.yaml")}
     for path in lists.values():
