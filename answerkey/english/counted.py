@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from answerkey.english.phrases import FOR_EACH
 from answerkey.english.question import (
     AUXILIARIES,
     PREPOSITIONS,
@@ -76,7 +77,7 @@ _COUNT_WORDS = word_set(
     "multiple single once twice often frequency frequent frequently common popular popularity "
     "population busy busiest active regular regularly repeatedly crowded enumerate tally most least"
 )
-_EACH = word_set("each every per by different distinct unique respective respectively various all")
+_EACH = FOR_EACH | word_set("different distinct unique respective respectively various all")
 _HOW_MANY = re.compile(
     r"\W*(?:how many|(?:what is|find|give|show|return) the (?:total )?(?:number|count) of)\b"
 )

@@ -6,7 +6,6 @@ import re
 
 from answerkey.english.question import Question, word_set
 
-_YEARS_OF_LIFE = word_set("year years age ages old older oldest")
 _PARTS = re.compile(
     r"\b(contain(s|ing)?|includes?|mention(s|ing)?|substring|the (word|phrase|text|letter)s?)\b",
     re.IGNORECASE,
@@ -18,6 +17,18 @@ _AGGREGATES = {
     "max": re.compile(r"\b(maximum|maximal|most|\w+[^aeiou]est|latest|last)\b", re.IGNORECASE),
     "min": re.compile(r"\b(minimum|minimal|least|\w+[^aeiou]est|first)\b", re.IGNORECASE),
 }
+_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
+_MISSING = re.compile(
+    r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
+    re.IGNORECASE,
+)
+FOR_EACH = word_set("each every per by")
+_MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
+_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
+_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
+_OF_AGE = word_set("age ages old older oldest young youngest seniority")
+_OF_YEARS = _OF_AGE | {"year", "years"}
 
 
 def asks_for_part(text: str) -> bool:
@@ -41,19 +52,6 @@ def mentions_aggregate(text: str, aggregate: str) -> bool:
     (True, False)
     """
     return _AGGREGATES[aggregate].search(text) is not None
-
-
-_ONCE = re.compile(r"\b(different|distinct|unique|duplicates?|repeat\w*)\b", re.IGNORECASE)
-_EACH_ROW = re.compile(r"\b(each|every|duplicates?|repeat\w*)\b", re.IGNORECASE)
-_MISSING = re.compile(
-    r"\b(null|missing|unknown|no|not|none|without|blank|empty|known|available|recorded|ha[sd]|have)\b",
-    re.IGNORECASE,
-)
-_FOR_EACH = word_set("each every per by")
-_MAX_WORDS_BETWEEN = 2  # "each famous old NAME"
-_DOWN = word_set("descending decreasing descendingly desc reverse reversed")
-_UP = word_set("ascending increasing ascendingly asc alphabetical alphabetically alphabetic")
-_OF_AGE = word_set("age ages old oldest young youngest seniority")  # dates of birth are mirrored
 
 
 def says_how_often(text: str) -> bool:
@@ -92,7 +90,7 @@ def asks_by_name(question: Question, noun: str) -> bool:
     words = question.words
     for word_index, word in enumerate(words):
         after = words[word_index + 1 : word_index + 2 + _MAX_WORDS_BETWEEN]
-        if word.text in _FOR_EACH and any(other.stem == noun for other in after):
+        if word.text in FOR_EACH and any(other.stem == noun for other in after):
             return True
     return False
 
@@ -117,4 +115,4 @@ def mentions_years(question: Question) -> bool:
     >>> mentions_years(Question("How old is she?")), mentions_years(Question("For how many days?"))
     (True, False)
     """
-    return not _YEARS_OF_LIFE.isdisjoint(word.text for word in question.words)
+    return not _OF_YEARS.isdisjoint(word.text for word in question.words)
