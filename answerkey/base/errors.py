@@ -19,6 +19,7 @@ from answerkey.base.paths import IS_CLONE
 from answerkey.base.secrets import hide_secrets, print_traceback
 
 _NEXT_STEPS = {
+    errno.EACCES: "run this as a user who may read and write there",
     errno.ENOSPC: "make room on the disk, then run `dvc repro`: what is done is kept",
     errno.ENOENT: "run `dvc repro`, which makes what lies between the stages, or `dvc pull`",
 }

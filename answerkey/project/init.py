@@ -7,6 +7,7 @@ Nothing that is there is replaced, and a failed init leaves nothing behind.
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.errors import InputError
-from answerkey.base.paths import CODE, PIPELINE, SHIPPED
+from answerkey.base.paths import CODE, PIPELINE, SHIPPED, name_page
 from answerkey.base.secrets import remember_secrets
 from answerkey.base.undo import make_folders, undoing
 from answerkey.corpus.choose_corpora import edit_deps, list_roots_by_stage
@@ -54,6 +55,7 @@ def init_project(
     import dvc  # noqa: F401  # which runs as a process of its own
 
     remember_secrets(*databases)
+    _check_user()
     if sum((sample, corpus is not None, bool(databases or questions))) > 1:
         raise InputError("expected one of --sample, --corpus, and --database with --questions")
     if bool(databases) != (questions is not None):
@@ -156,6 +158,16 @@ def _move(staging: Path, folder: Path, made: list[Path]) -> list[str]:
 # --- git and DVC
 
 
+def _check_user() -> None:
+    """Make sure that the user has a name, which DVC asks for; a container may have none."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError) as error:
+        raise InputError(
+            f"user {os.getuid()} has no name, and DVC asks for it: set one, as in `export USER=me`"
+        ) from error
+
+
 def _start_versioning(folder: Path, made: list[Path]) -> list[str]:
     """Start git and DVC where they are not there, and say so. The default remote of DVC is a folder
     beside the repository."""
@@ -167,18 +179,21 @@ def _start_versioning(folder: Path, made: list[Path]) -> list[str]:
         _run("git", "init", "-q", cwd=folder)
         told.append("git: a new repository")
         repository = folder
+    elif repository is not None and shutil.which("git") is not None:
+        _run("git", "rev-parse", "--git-dir", cwd=folder)  # which says what is wrong with it
     own = [place for place in places if place.is_relative_to(repository or folder)]
     if not any((place / ".dvc").exists() for place in own):
         made.append(folder / ".dvc")
         options = ["--no-scm"] if repository is None else []
         options += ["--subdir"] if repository not in (None, folder) else []
-        _run_dvc("init", "-q", *options, cwd=folder)
+        _run_dvc("init", *options, cwd=folder)
         storage = (repository or folder).parent / f"{folder.name}-storage"
         url = Path(os.path.relpath(storage, folder / ".dvc")).as_posix()
         config = folder / ".dvc/config"
         text = config.read_text(encoding="utf-8")
         _write(config, _CONFIG.format(url=url, rest="    no_scm = True\n" * ("no_scm" in text)))
-        told.append(f"DVC: `dvc push` stores files in {storage}; another remote: docs/sharing.md")
+        page = name_page("docs/sharing.md")
+        told.append(f"DVC: `dvc push` stores files in {storage}; another remote: {page}")
     return told
 
 
@@ -186,7 +201,7 @@ def _share_corpus(folder: Path, corpus: str, made: list[Path]) -> str:
     """Add a corpus to DVC, and say so."""
     written = [folder / f"{corpus}.dvc", (folder / corpus).with_name(".gitignore")]
     made += [path for path in written if not path.exists()]
-    _run_dvc("add", "-q", corpus, cwd=folder)
+    _run_dvc("add", corpus, cwd=folder)
     return f"DVC: {corpus} is added, so that `dvc push` shares it"
 
 
@@ -207,7 +222,9 @@ def _run_dvc(*options: str, cwd: Path) -> None:
 def _run(*command: str, cwd: Path) -> None:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode:
-        raise InputError(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()}")
+        said = done.stderr or done.stdout
+        errors = [line for line in said.splitlines() if line.startswith("ERROR: ")]  # of DVC
+        raise InputError(f"{' '.join(command)}: {' '.join(' '.join(errors or [said]).split())}")
 
 
 def _tell_next(folder: Path, *, has_corpus: bool) -> str:

@@ -178,6 +178,12 @@ def break_git(folder: Path) -> None:
 SPOILED = [break_database, break_questions, occupy_stage, break_git]
 
 
+def test_word_of_git_is_handed_on_in_one_line(here: Path) -> None:
+    break_git(here)
+    with pytest.raises(InputError, match=r"^git rev-parse --git-dir: fatal: not a git repo[^\n]+$"):
+        init_project(here / "own", sample=True)
+
+
 @pytest.mark.parametrize("spoil", SPOILED, ids=lambda each: each.__name__)
 def test_failed_init_leaves_nothing_behind(here: Path, spoil) -> None:
     database, questions = write_shop(here)
