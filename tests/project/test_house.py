@@ -1,4 +1,4 @@
-"""docs/house.md tells the truth: its rooms, what they import, and which stages list them."""
+"""docs/house.md tells the truth: its drawing, its rooms, their imports, and who lists them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from functools import cache
 
+import networkx
 import pytest
 import yaml
 
@@ -76,3 +77,37 @@ def test_page_says_which_stages_list_a_room(room: str) -> None:
     if told.startswith("every stage"):
         names = set(STAGES) - names
     assert names == listed
+
+
+LAYER = re.compile(r'subgraph \w+\["[^"]+"\]\n(.+?)\n    end', re.DOTALL)
+
+
+def read_drawing() -> tuple[list[list[str]], set[tuple[str, str]]]:
+    """The rooms of each layer, the highest layer first, and the arrows."""
+    drawing = PAGE.read_text(encoding="utf-8").partition("```mermaid\n")[2].partition("```")[0]
+    names, layers = {}, []
+    for layer in LAYER.findall(drawing):
+        rooms = [line.strip().partition("[") for line in layer.splitlines()]
+        names |= {key: shown.strip('"]') or key for key, _, shown in rooms}
+        layers.append([names[key] for key, _, _ in rooms])
+    arrows = re.findall(r"^    (\w+) --> (.+)$", drawing, re.MULTILINE)
+    return layers, {
+        (names[source], names[target])
+        for source, targets in arrows
+        for target in targets.split(" & ")
+    }
+
+
+def test_drawing_has_every_room_and_every_arrow_that_does_not_follow_from_others() -> None:
+    layers, arrows = read_drawing()
+    assert sorted(room for layer in layers for room in layer) == sorted(list_rooms())
+    imports = networkx.DiGraph(
+        (room, other) for room in list_rooms() for other in read_imports()[room]
+    )
+    assert arrows == set(networkx.transitive_reduction(imports).edges)
+
+
+def test_no_arrow_goes_up() -> None:
+    layers, arrows = read_drawing()
+    heights = {room: -depth for depth, layer in enumerate(layers) for room in layer}
+    assert [arrow for arrow in arrows if heights[arrow[0]] < heights[arrow[1]]] == []
