@@ -73,7 +73,11 @@ def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) 
     if rows is not None and len(rows) <= _MAX_TEXTS_READ:
         texts = [text for (text,) in rows if isinstance(text, str)]
         wanted = set(words)
-        own = [text for text in texts if text.translate(_SMALL_LETTERS) in wanted]
+        own = [
+            text
+            for text in texts
+            if text.lower() in wanted and text.translate(_SMALL_LETTERS) in wanted
+        ]
         return own[:_MAX_TEXTS_PER_COLUMN]
     name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
     sql = (
