@@ -139,10 +139,13 @@ def test_command_runs_the_stage_of_that_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_every_import_lies_under_a_dep_and_no_other_code_is_one(name: str) -> None:
-    deps = {dep for dep in PIPELINE[name]["deps"] if dep.startswith(("answerkey/", "stages/"))}
+    deps = [dep for dep in PIPELINE[name]["deps"] if dep.startswith(("answerkey/", "stages/"))]
     modules = needed_modules(name)
-    assert not [path for path in modules if not any(is_under(path, dep) for dep in deps)]
-    assert not [dep for dep in deps if not any(is_under(path, dep) for path in modules)]
+    missing = {path for path in modules if not any(is_under(path, dep) for dep in deps)}
+    assert missing == set(), f"expected among the deps of {name} in dvc.yaml"
+    others = {dep for dep in deps if not any(is_under(path, dep) for path in modules)}
+    assert others == set(), f"among the deps of {name} in dvc.yaml, which imports nothing of it"
+    assert sorted(deps) == sorted(set(deps)), f"twice among the deps of {name} in dvc.yaml"
 
 
 @pytest.mark.parametrize("name", STAGES)
