@@ -39,18 +39,19 @@ SLOW_TEST_S = 3600  # the limit of a slow test; that of the others stands in pyp
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option that brings the numbers of the docs up to date: see CONTRIBUTING.md."""
-    parser.addoption("--rewrite", action="store_true", help="write into pages what a run gives")
+    """The option that brings tables and numbers of the docs up to date: see CONTRIBUTING.md."""
+    parser.addoption("--rewrite", action="store_true", help="write into pages what belongs there")
 
 
 @pytest.fixture
 def expect_page(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """A check that a page is what a run makes of it; with --rewrite, it is made so."""
+    """A check that a page is what the code makes of it; with --rewrite, it is made so."""
 
     def check(name: str, text: str) -> None:
         if request.config.getoption("rewrite"):
             (ROOT / name).write_text(text, encoding="utf-8")
-        assert (ROOT / name).read_text(encoding="utf-8") == text
+        words = f"run this test with --rewrite, which writes into {name} what belongs there"
+        assert (ROOT / name).read_text(encoding="utf-8") == text, words
 
     return check
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerkey.base.reasons import Policy, Reason
-from answerkey.flags import FAMILIES, FLAGS, Flag
+from answerkey.flags import FAMILIES, FLAGS, Flag, list_flags
 from answerkey.risk.risks import SIGNS
 from tests.shared.checkout import run
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import put_table
 
 
 def list_raised() -> Iterator[set[str]]:
@@ -30,6 +32,12 @@ def test_every_flag_that_is_raised_is_declared_and_every_other_one_is_gone() -> 
     raised = set().union(*list_raised())
     assert raised - set(FLAGS) == set(), "expected a Flag of this name in answerkey/flags.py"
     assert set(FLAGS) - raised == set(), "no Finding has this name"
+
+
+def test_page_has_the_table_that_is_printed(expect_page: Callable[[str, str], None]) -> None:
+    precision = json.loads((ROOT / "data/flag_precision.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs/doubts.md").read_text(encoding="utf-8")
+    expect_page("docs/doubts.md", put_table(page, "flag", list_flags(precision)))
 
 
 def test_every_flag_has_one_place_and_a_default_policy() -> None:

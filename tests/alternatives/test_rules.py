@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -19,6 +19,7 @@ from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import read_schema
 from tests.shared.paths import ROOT
+from tests.shared.transcripts import put_table
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +65,6 @@ def test_every_reading_says_its_doubt_in_a_sentence_and_no_flag_has_its_name() -
     assert not set(DOUBTS) & set(FLAGS)
 
 
-def test_page_has_the_table_that_is_printed() -> None:
+def test_page_has_the_table_that_is_printed(expect_page: Callable[[str, str], None]) -> None:
     page = (ROOT / "docs/doubts.md").read_text(encoding="utf-8")
-    assert "\n".join(list_rules()) in page, (
-        "put in what python -m answerkey.alternatives.rules prints"
-    )
+    expect_page("docs/doubts.md", put_table(page, "rule", list_rules()))

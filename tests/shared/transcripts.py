@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -53,6 +53,15 @@ def read_section(path: Path, title: str) -> str:
     parts = re.split(r"^#+ (.+)$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     return sections[title]
+
+
+def put_table(text: str, column: str, lines: Iterable[str]) -> str:
+    """A page with these lines in place of the one table whose first column has this head."""
+    table = "".join(f"{line}\n" for line in lines)
+    pattern = rf"^\| {re.escape(column)} \| .*\n(?:\|.*\n)+"
+    text, count = re.subn(pattern, lambda _: table, text, flags=re.MULTILINE)
+    assert count == 1, f"{count} tables with a first column {column}"
+    return text
 
 
 def read_steps(text: str, actor: str = "") -> list[Step]:
