@@ -10,7 +10,7 @@ OpenEnv has the arguments of an environment's reset, except seed and episode_id,
 played many times. `prompts` has the prompt of every question.
 
 A question to train on is in files for rewards if its test suite proves enough, and in files with
-gold SQL as the completion if its gold SQL is not too doubtful.
+gold SQL as the completion if its gold SQL is not too doubtful: each format says its `Use`.
 
 Sources: "Prepare Data for Post-Training" in verl's documentation, whose dataset reads `index` of
 extra_info; "Dataset Preparation" in SkyRL's; "Dataset formats and types" and "OpenEnv Integration"
@@ -22,9 +22,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from enum import Flag, auto
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from jinja2 import Template
@@ -35,6 +36,25 @@ from answerkey.dataset import has_clock, is_above, is_below, read_product
 from answerkey.exports.columns import CHAT, EXTRA_INFO, FACTS, TEXT, drop_clock
 from answerkey.exports.prompts import PromptExample, make_completion, make_prompt_examples
 from answerkey.exports.row_files import Format, Lines, ParquetTable, write_files
+
+
+class Use(Flag):
+    """What a trainer does with a file, which decides the questions to train on that it has.
+
+    REWARD: score completions; the test suite of a question must prove enough.
+    GOLD_SQL: learn the text of gold SQL; it must not be too doubtful.
+    """
+
+    NOTHING = 0
+    REWARD = auto()
+    GOLD_SQL = auto()
+
+
+class TrainerFormat(NamedTuple):
+    """A format and its use."""
+
+    format: Format
+    use: Use
 
 
 def _make_table(*, own: tuple[str, str], reward: tuple[str, str]) -> ParquetTable:
@@ -111,22 +131,26 @@ def _make_prompt(example: PromptExample) -> dict[str, Any]:
     return {"question_id": example.question.question_id, "prompt": example.messages}
 
 
-PROMPTS, COMPLETIONS, MESSAGES = "prompts", "trl/prompt_completion", "trl/messages"
-_WITHOUT_REWARD, _WITH_GOLD_SQL = {PROMPTS, MESSAGES}, {COMPLETIONS, MESSAGES}
+_VERL = _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style"))
+_SKYRL = _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method"))
+_PROMPT_COMPLETION = ParquetTable(
+    pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
+    _make_prompt_completion,
+)
+_PROMPT_ONLY = ParquetTable(
+    pa.schema({"prompt": CHAT, "gold_answer": TEXT, **FACTS}), _make_prompt_only
+)
+_MESSAGES = ParquetTable(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages)
+_PROMPTS = ParquetTable(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt)
 # The formats by their folders, each with a file per split.
-FORMATS: dict[str, Format] = {
-    "verl": _make_table(own=("ability", "text-to-sql"), reward=("reward_model", "style")),
-    "skyrl": _make_table(own=("env_class", "answerkey"), reward=("reward_spec", "method")),
-    COMPLETIONS: ParquetTable(
-        pa.schema({"prompt": CHAT, "completion": CHAT, "gold_answer": TEXT, **FACTS}),
-        _make_prompt_completion,
-    ),
-    "trl/prompt_only": ParquetTable(
-        pa.schema({"prompt": CHAT, "gold_answer": TEXT, **FACTS}), _make_prompt_only
-    ),
-    MESSAGES: ParquetTable(pa.schema({"messages": CHAT, "question_id": TEXT}), _make_messages),
-    "openenv": Lines(_make_reset),
-    PROMPTS: ParquetTable(pa.schema({"question_id": TEXT, "prompt": CHAT}), _make_prompt),
+FORMATS = {
+    "verl": TrainerFormat(_VERL, Use.REWARD),
+    "skyrl": TrainerFormat(_SKYRL, Use.REWARD),
+    "trl/prompt_completion": TrainerFormat(_PROMPT_COMPLETION, Use.REWARD | Use.GOLD_SQL),
+    "trl/prompt_only": TrainerFormat(_PROMPT_ONLY, Use.REWARD),
+    "trl/messages": TrainerFormat(_MESSAGES, Use.GOLD_SQL),
+    "openenv": TrainerFormat(Lines(_make_reset), Use.REWARD),
+    "prompts": TrainerFormat(_PROMPTS, Use.NOTHING),
 }
 FOLDERS = sorted({name.partition("/")[0] for name in FORMATS})
 
@@ -152,20 +176,20 @@ def write_formats(
     only if the corpus of some question has a clock.
 
     Raises:
-    Raises:
         FileNotFoundError, InputError: as `read_product` and `make_prompt_examples`.
     """
 
-    def takes(name: str, example: PromptExample) -> bool:
+    def takes(use: Use, example: PromptExample) -> bool:
         question = example.question
         is_weak = is_below(question.suite_score, min_mutation_score)
         is_doubtful = is_above(question.sql_risk, max_sql_risk)
         return question.split != TRAIN or not (
-            (is_weak and name not in _WITHOUT_REWARD) or (is_doubtful and name in _WITH_GOLD_SQL)
+            (is_weak and Use.REWARD in use) or (is_doubtful and Use.GOLD_SQL in use)
         )
 
     formats = {
-        name: replace(format_, takes=partial(takes, name)) for name, format_ in FORMATS.items()
+        name: replace(known.format, takes=partial(takes, known.use))
+        for name, known in FORMATS.items()
     }
     if not has_clock(product):
         formats = {

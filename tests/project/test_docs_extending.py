@@ -138,6 +138,11 @@ def test_added_doubt_neighbor_and_export_go_through_every_stage(
     facts = [name for name in FACTS if name != "now"]  # of which no corpus here has one
     assert table.column_names == ["instruction", "input", "output", *facts]
     assert table["output"].to_pylist() == [question["gold_sql"] for question in product]
+    trained, others = (
+        parquet.read_table(folder / f"data/exports/{name}/train.parquet")["question_id"]
+        for name in ("alpaca", "trl/messages")
+    )
+    assert trained == others  # without those whose gold SQL is too doubtful
 
 
 def test_adding_a_corpus_takes_twenty_lines() -> None:

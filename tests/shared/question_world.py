@@ -59,8 +59,9 @@ class QuestionWorld:
         examples = [self._make_example(index, suite) for index in range(COUNT)]
         exports = folder / "data/exports"
         formats = {
-            exports / name / f"train{FORMATS[name].suffix}": FORMATS[name]
+            exports / name / f"train{format_.suffix}": format_
             for name in ("trl/prompt_only", "trl/prompt_completion", "skyrl", "openenv", "verl")
+            for format_ in [FORMATS[name].format]
         }
         for path in formats:
             path.parent.mkdir(parents=True)
