@@ -141,17 +141,18 @@ def test_command_runs_the_stage_of_that_name(name: str) -> None:
 def test_every_import_lies_under_a_dep_and_no_other_code_is_one(name: str) -> None:
     deps = [dep for dep in PIPELINE[name]["deps"] if dep.startswith(("answerkey/", "stages/"))]
     modules = needed_modules(name)
-    missing = {path for path in modules if not any(is_under(path, dep) for dep in deps)}
-    assert missing == set(), f"expected among the deps of {name} in dvc.yaml"
-    others = {dep for dep in deps if not any(is_under(path, dep) for path in modules)}
-    assert others == set(), f"among the deps of {name} in dvc.yaml, which imports nothing of it"
-    assert sorted(deps) == sorted(set(deps)), f"twice among the deps of {name} in dvc.yaml"
+    missing = [path for path in sorted(modules) if not any(is_under(path, dep) for dep in deps)]
+    assert not missing, f"dvc.yaml: put them into the deps of {name}"
+    unused = [dep for dep in sorted(deps) if not any(is_under(path, dep) for path in modules)]
+    assert not unused, f"dvc.yaml: {name} runs none of their code: take them out of its deps"
 
 
 @pytest.mark.parametrize("name", STAGES)
 def test_every_params_key_that_is_read_is_declared(name: str) -> None:
     declared = set(PIPELINE[name].get("params", []))
-    assert declared == read_params_keys(name) - UNDECLARED
+    read = read_params_keys(name) - UNDECLARED
+    assert sorted(read - declared) == [], f"dvc.yaml: put them into the params of {name}"
+    assert sorted(declared - read) == [], f"dvc.yaml: {name} does not read them"
 
 
 def test_only_the_stages_and_the_corpora_read_params() -> None:
@@ -244,7 +245,10 @@ def test_what_a_stage_opens_is_a_dep_or_an_out_of_it(
             running.clear()
     assert "data/rollouts" in opened["generate_test_suites"]
     found = {name: find_undeclared(name, opened[name], world) for name in PIPELINE}
-    assert {name: undeclared for name, undeclared in found.items() if undeclared} == {}
+    undeclared = {name: opened for name, opened in found.items() if opened}
+    assert undeclared == {}, (
+        "dvc.yaml: name what a stage reads in its deps, and what it writes in its outs"
+    )
 
 
 def test_folder_of_the_chosen_corpus_is_a_dep_and_that_of_no_other() -> None:

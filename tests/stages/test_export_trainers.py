@@ -65,7 +65,16 @@ FILES = [
 
 
 def test_these_files_are_written_and_no_other(exported):
-    assert list(hash_tree(exported.exports, ".")) == sorted(FILES)
+    written = list(hash_tree(exported.exports, "."))
+    assert [file for file in written if file not in FILES] == [], "put it into FILES"
+    assert [file for file in FILES if file not in written] == [], "FORMATS writes no such file"
+    assert len(written) == len(FILES)
+
+
+def test_page_lists_each_folder_of_exports():
+    page = (ROOT / "docs/exports.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^data/exports/([\w/]+)/ ", page, re.MULTILINE)
+    assert [name for name in FORMATS if name not in listed] == [], "put it into docs/exports.md"
 
 
 @pytest.mark.parametrize("folder", ["huggingface", *FORMATS])
