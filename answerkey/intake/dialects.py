@@ -195,7 +195,8 @@ def _keep_text(sql: str, written: str) -> str:
     """The text as it was written, where SQLite reads it as the translation: NOT IN stays NOT IN.
     What it calls must be the same, too: sqlglot reads CAST(a AS date) as DATE(a), unlike SQLite."""
     try:
-        own = sqlglot.parse_one(sql, read="sqlite").sql("sqlite", comments=False)
+        tree = sqlglot.parse_one(sql, read="sqlite")
+        own = tree.sql("sqlite", unsupported_level=ErrorLevel.IGNORE, comments=False)
     except (SqlglotError, RecursionError):
         return written
     return sql if own == written and _list_calls(sql) == _list_calls(written) else written

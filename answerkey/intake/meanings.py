@@ -430,7 +430,7 @@ def _add_units(reader: _Reader, node: exp.Expr) -> None:
 def _move(reader: _Reader, node: exp.Expr, count: exp.Expr, unit: str) -> None:
     known = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")
     if reader.find(node.this) not in TIMES or unit.upper().removesuffix("S") not in known:
-        raise MeaningError(f"{_show(node)}: no rule says what it is in SQLite")
+        raise MeaningError(f"{_show(node)}: no rule says what {node.key} is in SQLite")
     if re.fullmatch(r"-?\d{1,6}", _spell_count(count)) is None:
         raise MeaningError(f"{_show(node)}: expected a whole number of units")
 
@@ -730,12 +730,23 @@ def _cut_time(reader: _Reader, node: exp.Expr) -> None:
         reader.need(node, node.this, (MOMENT,))
 
 
+def _number_day(reader: _Reader, node: exp.Expr) -> None:
+    """dayofweek(d) -> EXTRACT(DOW FROM d) in DuckDB, where Sunday is 0; in MySQL it is 1"""
+    if reader.dialect != DUCKDB:
+        raise MeaningError(f"{_show(node)}: no rule says what {node.key} is in SQLite")
+    value = node.this.this if isinstance(node.this, exp.TsOrDsToDate) else node.this
+    reader.need(node, value, TIMES)
+    reader.put(node, exp.Extract(this=exp.var("DOW"), expression=value.copy()), BIG)
+
+
 def _count_days(reader: _Reader, node: exp.Expr) -> None:
-    for part in (node.this, node.expression):
-        value = part.this if isinstance(part, exp.TsOrDsToDate) else part
-        reader.need(node, value, (DATE,))
     if node.text("unit").upper() not in ("", "DAY"):
         raise MeaningError(f"{_show(node)}: SQLite counts days alone")
+    for part in (node.this, node.expression):
+        value = part.this if isinstance(part, exp.TsOrDsToDate) else part
+        reader.need(node, value, TIMES if reader.dialect == DUCKDB else (DATE,))
+        if reader.find(value) == MOMENT:  # midnights are counted, and no hours
+            reader.put(part, exp.Anonymous(this="DATE", expressions=[value.copy()]), DATE)
 
 
 def _need_time(reader: _Reader, node: exp.Expr) -> None:
@@ -749,9 +760,56 @@ def _format_time(reader: _Reader, node: exp.Expr) -> None:
         raise MeaningError(f"{_show(node)}: a format that SQLite has not")
 
 
+def _join(reader: _Reader, node: exp.Expr) -> None:
+    """a ANTI JOIN b USING (x) -> a ANTI JOIN b ON b.x = a.x, which becomes NOT EXISTS. SQLite reads
+    the name of a join that it has not as an alias of the table before it."""
+    method, kind = node.text("method").upper(), node.text("kind").upper()
+    if method not in ("", "NATURAL"):
+        raise MeaningError(f"{_show(node)}: SQLite has no {method} JOIN")
+    if kind not in ("SEMI", "ANTI"):
+        return
+    select = node.parent
+    if not isinstance(select, exp.Select):
+        raise MeaningError(f"{_show(node)}: no rule says what a join in parentheses is in SQLite")
+    joins, using = select.args["joins"], node.args.get("using") or ()
+    source = select.args["from_"].this
+    if using and len(joins) == 1 and isinstance(source, exp.Table):
+        sides = (node.this.alias_or_name, source.alias_or_name)
+        pairs = [[exp.column(name.copy(), side) for side in sides] for name in using]
+        equal = [exp.EQ(this=here, expression=there) for here, there in pairs]
+        for each in equal:
+            _compare(reader, each)
+        node.set("using", None)
+        node.set("on", exp.and_(*equal))
+    is_sided = any(join.text("side").upper() in ("RIGHT", "FULL") for join in joins)
+    if node.args.get("on") is None or not node.this.alias_or_name or is_sided:
+        raise MeaningError(f"{_show(node)}: SQLite has no {kind} JOIN; write EXISTS")
+
+
+def _qualify(_: _Reader, node: exp.Expr) -> None:
+    """QUALIFY becomes WHERE around a subquery, whose columns need a name each."""
+    select = node.parent
+    if not isinstance(select, exp.Select) or select.is_star:
+        raise MeaningError(f"{_show(node)}: QUALIFY where * is selected; name the columns")
+    for name in ("distinct", "order", "limit", "offset"):
+        if select.args.get(name) is not None:
+            words = f"QUALIFY beside {name.upper()}; write a subquery, and WHERE"
+            raise MeaningError(f"{_show(node)}: {words}")
+    names = [value.alias_or_name.lower() for value in select.selects]
+    for place, value in enumerate(select.selects):
+        if names[place] in names[:place]:
+            value.replace(exp.alias_(value.unalias().copy(), f"{names[place]}_{place + 1}"))
+
+
+def _exists(_: _Reader, node: exp.Expr) -> None:
+    """EXISTS (SELECT FROM t) -> EXISTS (SELECT 1 FROM t)"""
+    if isinstance(node.this, exp.Select) and not node.this.expressions:
+        node.this.set("expressions", [exp.Literal.number(1)])
+
+
 def _call(_: _Reader, node: exp.Expr) -> None:
     if node.name.lower() != "count_star":  # as DuckDB writes COUNT(*) in views
-        raise MeaningError(f"{_show(node)}: no rule says what it is in SQLite")
+        raise MeaningError(f"{_show(node)}: no rule says what {node.name.lower()} is in SQLite")
 
 
 def _collate(_: _Reader, node: exp.Expr) -> None:
@@ -958,7 +1016,7 @@ _FINDERS: dict[type | None, Callable[[_Reader, exp.Expr], Kind]] = {
     **dict.fromkeys((exp.Select, exp.Union, exp.Except, exp.Intersect), _of_query),
     exp.Sum: _of_sum,
     exp.Avg: _of_average,
-    **dict.fromkeys((exp.Count, exp.Length, exp.DateDiff, *_RANKS), _be(BIG)),
+    **dict.fromkeys((exp.Count, exp.Length, exp.DateDiff, exp.DayOfWeek, *_RANKS), _be(BIG)),
     **dict.fromkeys((exp.Extract, *_PARTS), _of_part),
     **dict.fromkeys((*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.Exists), _be(BOOLEAN)),
     **dict.fromkeys((*_REGULAR, exp.Like, exp.ILike, exp.Glob, exp.Boolean), _be(BOOLEAN)),
@@ -1007,6 +1065,10 @@ _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
     **dict.fromkeys((exp.Extract, *_PARTS), _take_part),
     **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), _cut_time),
     exp.DateDiff: _count_days,
+    exp.DayOfWeek: _number_day,
+    exp.Join: _join,
+    exp.Qualify: _qualify,
+    exp.Exists: _exists,
     **dict.fromkeys((exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp), _need_time),
     exp.TimeToStr: _format_time,
     exp.Collate: _collate,
@@ -1014,8 +1076,8 @@ _RULES: dict[type, Callable[[_Reader, exp.Expr], None]] = {
 }
 
 # What means the same as it stands: the frame of a query, logic, and functions of any value.
-_CLAUSES: _Nodes = (exp.Select, exp.From, exp.Join, exp.Where, exp.Having, exp.Order, exp.With)
-_LIMITS: _Nodes = (exp.Limit, exp.Offset, exp.Fetch, exp.LimitOptions, exp.Qualify, exp.Values)
+_CLAUSES: _Nodes = (exp.Select, exp.From, exp.Where, exp.Having, exp.Order, exp.With)
+_LIMITS: _Nodes = (exp.Limit, exp.Offset, exp.Fetch, exp.LimitOptions, exp.Values)
 _TABLES: _Nodes = (exp.Subquery, exp.CTE, exp.Table, exp.TableAlias, exp.Alias, exp.Star)
 _NAMES: _Nodes = (
     exp.Column,
@@ -1027,7 +1089,7 @@ _NAMES: _Nodes = (
 )
 _STRINGS: _Nodes = (exp.RawString, exp.National)  # $$a$$, N'a'
 _VALUES: _Nodes = (exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Tuple)
-_LOGIC: _Nodes = (exp.And, exp.Or, exp.Not, exp.Is, exp.Exists, exp.Count, exp.Filter)
+_LOGIC: _Nodes = (exp.And, exp.Or, exp.Not, exp.Is, exp.Count, exp.Filter)
 _WINDOWS: _Nodes = (exp.Window, exp.WindowSpec, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue)
 _SHARES: _Nodes = (exp.Ntile, exp.PercentRank, exp.CumeDist)
 _SAME = _CLAUSES + _LIMITS + _TABLES + _NAMES + _VALUES + _LOGIC + _WINDOWS + _SHARES

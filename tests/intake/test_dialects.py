@@ -113,6 +113,31 @@ RENAMING = Renaming(NAMES, ("main", "sales"), {"ship": KINDS})
         ),
         ("duckdb", "SELECT sum(a) FROM ship GROUP BY ALL", "SELECT SUM(a) FROM ship"),
         ("mysql", "SELECT IF(a, 1, 2) FROM ship", "SELECT IIF(a, 1, 2) FROM ship"),
+        # Days, joins and clauses that SQLite has not.
+        (
+            "duckdb",
+            "SELECT date_diff('day', t, born), dayofweek(t) FROM ship",
+            "SELECT CAST((JULIANDAY(born) - JULIANDAY(DATE(t))) AS INTEGER),"
+            " CAST(STRFTIME('%w', t) AS INTEGER) FROM ship",
+        ),
+        (
+            "duckdb",
+            "SELECT name FROM ship ANTI JOIN sales.ship AS s USING (id)",
+            "SELECT name FROM ship WHERE NOT EXISTS(SELECT 1 FROM sales_ship AS s"
+            " WHERE s.id = ship.id)",
+        ),
+        (
+            "duckdb",
+            "SELECT x.a, y.a FROM ship x JOIN ship y USING (id)"
+            " QUALIFY row_number() OVER (ORDER BY id) = 1",
+            "SELECT a, a_2 FROM (SELECT x.a, y.a AS a_2, ROW_NUMBER() OVER (ORDER BY id NULLS LAST)"
+            " AS _w FROM ship AS x JOIN ship AS y USING (id)) AS _t WHERE _w = 1",
+        ),
+        (
+            "postgres",
+            "SELECT a FROM ship WHERE EXISTS (SELECT FROM sales.ship)",
+            "SELECT a FROM ship WHERE EXISTS(SELECT 1 FROM sales_ship AS ship)",
+        ),
     ],
 )
 def test_query_is_written_for_sqlite(dialect: str, sql: str, expected: str | None) -> None:
