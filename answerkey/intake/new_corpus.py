@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from sqlglot.dialects.dialect import Dialect
@@ -320,6 +321,12 @@ def _finish(name: str, folder: Path, now: str | None) -> str:
         f"{PARAMS_PATH}: corpora.{name} is new, corpus is {name}, and select_questions.preset is"
         f" {SMALL}: all usable questions are taken"
     )
+    before = [params.corpus] if isinstance(params.corpus, str) else [*params.corpus]
+    entries = [params.corpora.get(each) for each in before]
+    if all(entry is not None and entry.layout == LAYOUT for entry in entries):
+        all_of_them = "both" if len(before) == 1 else "all"
+        names = " ".join([*before, name])
+        told += f"\n{PARAMS_PATH}: `answerkey choose {names}` takes {all_of_them}"
     return "\n".join([told, *replace_params(add_entry(text, name, folder, now=now))])
 
 
@@ -372,7 +379,7 @@ def _next(folder: Path) -> str:
     return "\n".join(
         (
             "Next:",
-            f"  dvc add -q {folder.as_posix()} && git add {folder.parent.as_posix()}"
+            f"  dvc add -q {quote(folder.as_posix())} && git add {quote(folder.parent.as_posix())}"
             f" {PARAMS_PATH} {PIPELINE}    # takes it into the project",
             "  dvc repro            # builds the dataset, and the page reports/dataset.html",
             "  answerkey explain    # what it takes, and what else it could",

@@ -185,6 +185,15 @@ def test_corpus_is_added_to_dvc_before_the_first_run(project: Path) -> None:
     assert steps[1] == "dvc repro"
 
 
+def test_second_corpus_is_told_how_to_join_the_first(project: Path) -> None:
+    make_database(Path("theirs/ships.db"), SHIPS)
+    asked = write_questions(Path("theirs/asked.json"))
+    given: Any = {"databases": ["theirs/ships.db"], "questions": asked}
+    assert "answerkey choose" not in make_corpus(FOLDER, **given)
+    told = make_corpus(FOLDER.with_name("boats"), **given)
+    assert "params.yaml: `answerkey choose fleet boats` takes both" in told.splitlines()
+
+
 def test_run_that_fails_leaves_nothing_behind(project: Path) -> None:
     make_database(Path("theirs/ships.db"), SHIPS)
     asked = write_questions(Path("theirs/asked.json"), [{**QUESTIONS[0], "grading_method": "x"}])
