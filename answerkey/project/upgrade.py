@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from answerkey.base.digests import list_parts, read_code
 from answerkey.base.errors import InputError
 from answerkey.base.paths import CODE, PIPELINE, SHIPPED, name_page
@@ -96,7 +98,20 @@ def _plan_file(plan: _Plan, path: str, text: str, before: Record) -> None:
         plan.told.append(f"{path}: replaced; nobody had edited it")
     elif new != written:
         plan.texts[path + NEW] = text
-        plan.told.append(f"{path}: edited here, so it stays; the new text is in {path}{NEW}")
+        words = f"edited here, so it stays; the new text is in {path}{NEW}"
+        if path == PIPELINE.as_posix() and (others := _list_others(text)):
+            words += f" (other there: {', '.join(others)})"
+        plan.told.append(f"{path}: {words}")
+
+
+def _list_others(new: str) -> list[str]:
+    """The stages, and the plots, that say something else in the new text of dvc.yaml than here; not
+    those which an owner has added. How they are written does not count."""
+    here, there = (
+        {**pipeline, **pipeline["stages"], "stages": None}
+        for pipeline in (load_yaml(PIPELINE), yaml.safe_load(new))
+    )
+    return [name for name, part in there.items() if here.get(name) != part]
 
 
 def _plan_removal(plan: _Plan, path: str, before: Record) -> None:

@@ -160,6 +160,14 @@ def test_what_an_owner_has_added_stays(project: Path) -> None:
     assert "count_tables" in told.rpartition("after these")[2]
 
 
+def test_stages_that_are_other_in_the_new_pipeline_are_named(project: Path) -> None:
+    text = Path("dvc.yaml").read_text(encoding="utf-8").replace("desc: Fetch", "desc: Get")
+    own = yaml.safe_load(text.replace("\nplots:\n", "\n" + STAGE))
+    Path("dvc.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")  # as `dvc stage add` does
+    change_code(files={"dvc.yaml": "0" * 16})
+    assert "is in dvc.yaml.new (other there: download_databases)\n" in upgrade_project()
+
+
 def test_new_key_comes_into_params_and_reruns_its_stage(project: Path) -> None:
     add_what_owners_add()
     own = Path("params.yaml").read_text(encoding="utf-8")
