@@ -10,6 +10,7 @@ import contextlib
 import getpass
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -228,7 +229,7 @@ def _run(*command: str, cwd: Path) -> None:
 
 
 def _tell_next(folder: Path, *, has_corpus: bool) -> str:
-    go = [] if folder == Path.cwd() else [f"cd {os.path.relpath(folder)}"]
+    go = [] if folder == Path.cwd() else [f"cd {shlex.quote(os.path.relpath(folder))}"]
     new = "answerkey new data/local/shop --database shop.duckdb --questions questions.xlsx"
     steps = [*go, *([] if has_corpus else [f"{new}    # your files"]), "dvc repro"]
     return "\n".join(["Next:", *(f"  {step}" for step in steps)])

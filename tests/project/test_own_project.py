@@ -137,7 +137,7 @@ def test_two_lines_make_a_dataset_of_a_database_and_questions(
     write_shop(tmp_path)
     files = ("--database", "shop.db", "--questions", "questions.json")
     told = installed.answerkey(tmp_path, "init", "our shop", *files)
-    assert told.splitlines()[-3:] == ["Next:", "  cd our shop", "  dvc repro"]
+    assert told.splitlines()[-3:] == ["Next:", "  cd 'our shop'", "  dvc repro"]
     project = tmp_path / "our shop"
     installed.dvc(project, "repro")
     assert "no errors" in installed.answerkey(project, "validate")
