@@ -13,11 +13,11 @@ from answerkey.base.paths import DATABASES, SCHEMAS
 from answerkey.base.records import write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.corpora import (
-    check_roots,
     list_idle_roots,
     list_unpinned,
     list_unshared,
     parse_corpora,
+    watch_roots,
 )
 from answerkey.corpus.downloads import read_tables, update_databases
 from answerkey.sections.whole_file import Params, read_params
@@ -30,10 +30,10 @@ def main(params: Params) -> None:
     entries = params.corpora
     limits = params.download
     corpora = parse_corpora(chosen, entries)
-    check_roots(corpora, entries, stage="download_databases")
+    watched = watch_roots(corpora, entries, stage="download_databases")
     unpinned = list_unpinned({corpus.owner: corpus.databases for corpus in corpora})
     idle = list_idle_roots(corpora, stage="download_databases")
-    for warning in [*unpinned, *list_unshared(corpora), *idle]:
+    for warning in [*watched, *unpinned, *list_unshared(corpora), *idle]:
         log.warning(warning)
     done = update_databases(corpora, DATABASES, limits=limits)
     for name, words in done.unreadable.items():

@@ -15,7 +15,7 @@ from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import CORPORA, HELD_OUT, JUDGED, LOADED_QUESTIONS
 from answerkey.base.records import write_json, write_jsonl
 from answerkey.base.stage import run_stage
-from answerkey.corpus.corpora import check_roots, list_unpinned, parse_corpora
+from answerkey.corpus.corpora import list_unpinned, parse_corpora, watch_roots
 from answerkey.corpus.judged_queries import (
     Context,
     Pair,
@@ -48,8 +48,9 @@ def main(params: Params) -> None:
     settings = params.load_questions
     corpora = parse_corpora(chosen, entries)
     others = parse_corpora(settings.held_out or [], entries)
-    check_roots([*corpora, *others], entries, stage="load_questions")
-    for warning in list_unpinned({corpus.name: corpus.questions for corpus in corpora}):
+    watched = watch_roots([*corpora, *others], entries, stage="load_questions")
+    unpinned = list_unpinned({corpus.name: corpus.questions for corpus in corpora})
+    for warning in [*watched, *unpinned]:
         log.warning(warning)
 
     loaded = load_corpora(corpora, limits=limits)

@@ -4,24 +4,20 @@
 
 DVC reads the deps of a stage before it runs one, and dvc.yaml cannot say "the roots of the corpora
 that `corpus` names". So it has a line for each of these roots, and for no other: a change in the
-folder of a corpus that is not chosen runs nothing again. Stages refuse to read a root that is no
-dep (answerkey/corpus/corpora.py).
+folder of a corpus that is not chosen runs nothing again. A stage that reads a root which is no dep
+writes it there (answerkey/corpus/corpora.py).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from answerkey.base.errors import InputError
 from answerkey.base.paths import PIPELINE
 from answerkey.base.records import replace_file
-from answerkey.corpus.corpora import list_roots, parse_corpora
+from answerkey.corpus.corpora import edit_deps, list_roots, parse_corpora
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.sections.whole_file import PARAMS_PATH, Params, read_params
-
-_ROOT_DEP = re.compile(r' *- "?\$\{corpora\.[\w-]+\.root\}')
 
 
 def choose_corpora(names: Sequence[str]) -> str:
@@ -81,34 +77,3 @@ def list_roots_by_stage(params: Params) -> dict[str, dict[str, Path]]:
         "download_databases": list_roots(chosen),
         "load_questions": list_roots([*chosen, *held_out]),
     }
-
-
-def edit_deps(pipeline: str, roots: Mapping[str, Iterable[str]]) -> str:
-    """The text of dvc.yaml in which stages depend on the roots of some entries, and of no others.
-
-    >>> text = "stages:\\n  load_questions:\\n    deps:\\n      - data/verdicts\\n"
-    >>> print(edit_deps(text, {"load_questions": ["shop"]}), end="")
-    stages:
-      load_questions:
-        deps:
-          - "${corpora.shop.root}"
-          - data/verdicts
-
-    Raises:
-        InputError: a stage has no list of deps, one a line.
-    """
-    for stage, names in roots.items():
-        deps = rf"^  {stage}:\n(?:    .*\n)*?    deps:\n((?: +[-#].*\n)+)"
-        written = [f'- "${{corpora.{name}.root}}"' for name in names]
-        found = re.search(deps, pipeline, re.MULTILINE)
-        if found is None:
-            raise InputError(
-                f"{PIPELINE}: expected a list of deps of {stage}, one a line, and among them"
-                f" {' and '.join(written) or 'the root of no corpus'}"
-            )
-        lines = found[1].splitlines(keepends=True)
-        indent = lines[0][: -len(lines[0].lstrip())]
-        new = [f"{indent}{line}\n" for line in written]
-        new += [line for line in lines if not _ROOT_DEP.match(line)]
-        pipeline = pipeline[: found.start(1)] + "".join(new) + pipeline[found.end(1) :]
-    return pipeline

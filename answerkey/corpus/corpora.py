@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from answerkey.base.errors import InputError
 from answerkey.base.paths import PIPELINE, SHIPPED, name_page
-from answerkey.base.records import ACCEPTED_ANSWERS, encode_json
+from answerkey.base.records import ACCEPTED_ANSWERS, encode_json, replace_file
 from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
@@ -44,6 +44,7 @@ GRADING_METHOD = "grading_method"  # a rule of comparison, as in ReViSQL's BIRD-
 
 PAGE = name_page("docs/your-database.md")
 PROJECT_PARAMS = SHIPPED / "params.yaml"
+_ROOT_DEP = re.compile(r' *- "?\$\{corpora\.[\w-]+\.root\}')
 _ROOT = re.compile(r"\$\{corpora\.([\w-]+)\.root\}")  # a dep in dvc.yaml
 
 
@@ -323,26 +324,72 @@ def list_roots(corpora: Iterable[Corpus]) -> dict[str, Path]:
     }
 
 
-def check_roots(corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str) -> None:
+def watch_roots(
+    corpora: Iterable[Corpus], entries: Mapping[str, Entry], *, stage: str
+) -> list[str]:
     """Make sure that the root of each corpus is among the deps of a stage in dvc.yaml, or below one
-    of them. InputError says what to run. A run without DVC is not asked."""
+    of them: DVC would not notice a change there. Return what was written.
+
+    A root may lack if somebody sets `corpus` by hand and does not run `answerkey choose`. The stage
+    runs all the same. DVC has read dvc.yaml by then, so that `dvc repro` runs it once more. A run
+    without DVC is not asked.
+
+    Raises:
+        InputError: dvc.yaml has no list of deps to write to.
+    """
     if not PIPELINE.is_file():
-        return
+        return []
+    of_corpora = list_roots(corpora)
     roots = {
         f"${{corpora.{name}.root}}": entry.root
         for name, entry in entries.items()
         if isinstance(entry, DirectoryEntry)
     }
+    text = PIPELINE.read_text(encoding="utf-8")
     deps = load_yaml(PIPELINE)["stages"][stage]["deps"]
     tracked = {Path(roots.get(dep, dep)).absolute() for dep in deps}
-    for name, place in list_roots(corpora).items():
-        root = place.absolute()
-        if tracked.isdisjoint([root, *root.parents]):
+    places = {name: place.absolute() for name, place in of_corpora.items()}
+    lacking = [name for name, root in places.items() if tracked.isdisjoint([root, *root.parents])]
+    if not lacking:
+        return []
+    with replace_file(PIPELINE) as file:
+        file.write(edit_deps(text, {stage: of_corpora}).encode())
+    return [
+        f"warning: {PIPELINE}: {stage} depends on {of_corpora[name]} now, the root of corpus"
+        f" {name}, so that DVC notices changes there; `dvc repro` runs the stage once more"
+        for name in lacking
+    ]
+
+
+def edit_deps(pipeline: str, roots: Mapping[str, Iterable[str]]) -> str:
+    """The text of dvc.yaml in which stages depend on the roots of some entries, and of no others.
+
+    >>> text = "stages:\\n  load_questions:\\n    deps:\\n      - data/verdicts\\n"
+    >>> print(edit_deps(text, {"load_questions": ["shop"]}), end="")
+    stages:
+      load_questions:
+        deps:
+          - "${corpora.shop.root}"
+          - data/verdicts
+
+    Raises:
+        InputError: a stage has no list of deps, one a line.
+    """
+    for stage, names in roots.items():
+        deps = rf"^  {stage}:\n(?:    .*\n)*?    deps:\n((?: +[-#].*\n)+)"
+        written = [f'- "${{corpora.{name}.root}}"' for name in names]
+        found = re.search(deps, pipeline, re.MULTILINE)
+        if found is None:
             raise InputError(
-                f"{PIPELINE}: DVC would not notice changes in {place}, the root of corpus {name}:"
-                f' run `answerkey choose`, which writes - "${{corpora.{name}.root}}" among deps of'
-                f" {stage}"
+                f"{PIPELINE}: expected a list of deps of {stage}, one a line, and among them"
+                f" {' and '.join(written) or 'the root of no corpus'}"
             )
+        lines = found[1].splitlines(keepends=True)
+        indent = lines[0][: -len(lines[0].lstrip())]
+        new = [f"{indent}{line}\n" for line in written]
+        new += [line for line in lines if not _ROOT_DEP.match(line)]
+        pipeline = pipeline[: found.start(1)] + "".join(new) + pipeline[found.end(1) :]
+    return pipeline
 
 
 def list_idle_roots(corpora: Iterable[Corpus], *, stage: str) -> list[str]:

@@ -22,7 +22,8 @@ from answerkey.base.errors import InputError
 from answerkey.base.paths import CODE, PIPELINE, SHIPPED, name_page
 from answerkey.base.secrets import remember_secrets
 from answerkey.base.undo import make_folders, undoing
-from answerkey.corpus.choose_corpora import edit_deps, list_roots_by_stage
+from answerkey.corpus.choose_corpora import list_roots_by_stage
+from answerkey.corpus.corpora import edit_deps
 from answerkey.intake.new_corpus import make_corpus
 from answerkey.project.files import make_kept, make_once, make_params
 from answerkey.project.params import list_keys

@@ -12,10 +12,10 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.corpus.corpora import (
-    check_roots,
     list_unshared,
     name_databases,
     parse_corpora,
+    watch_roots,
 )
 from answerkey.sections.corpora import check_corpora
 from answerkey.sections.whole_file import read_params
@@ -89,45 +89,53 @@ ENTRIES = {
 }
 
 
-def check(chosen: Any, *deps: str) -> None:
-    pipeline = {"stages": {STAGE: {"deps": ["stages/load_questions.py", *deps]}}}
-    Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
-    check_roots(parse_corpora(chosen, ENTRIES), check_corpora(ENTRIES), stage=STAGE)
+def watch(chosen: Any, *deps: str) -> tuple[list[str], list[str]]:
+    """What a stage says, and its deps after it."""
+    pipeline = {"stages": {STAGE: {"cmd": "true", "deps": ["stages/load_questions.py", *deps]}}}
+    Path("dvc.yaml").write_text(yaml.safe_dump(pipeline, indent=2), encoding="utf-8")
+    text = Path("dvc.yaml").read_text(encoding="utf-8").replace("\n    - ", "\n      - ")
+    Path("dvc.yaml").write_text(text, encoding="utf-8")
+    told = watch_roots(parse_corpora(chosen, ENTRIES), check_corpora(ENTRIES), stage=STAGE)
+    written = yaml.safe_load(Path("dvc.yaml").read_text(encoding="utf-8"))
+    return told, written["stages"][STAGE]["deps"]
 
 
 @pytest.mark.parametrize("dep", ["data/known", "${corpora.known.root}", "./data/known/", "data"])
 def test_root_that_is_a_dep_or_below_one_is_tracked(here: Path, dep: str) -> None:
-    check(["known", "below", "far"], dep, "${corpora.far.root}")
+    deps = [dep, "${corpora.far.root}"]
+    assert watch(["known", "below", "far"], *deps) == ([], ["stages/load_questions.py", *deps])
 
 
 @pytest.mark.parametrize(
-    ("chosen", "words"),
+    ("chosen", "roots"),
     [
-        ("beside", r'data/known-too, .* - "\$\{corpora\.beside\.root\}" among deps of load_quest'),
+        ("beside", ["${corpora.beside.root}"]),
         # Its questions are tracked, and the databases that are another's are not.
-        ("guest", r'data/known-too, the root of corpus beside: .*\{corpora\.beside\.root\}"'),
+        ("guest", ["${corpora.guest.root}", "${corpora.beside.root}"]),
     ],
 )
-def test_root_that_is_no_dep_is_refused_with_the_line_to_add(
-    here: Path, chosen: str, words: str
+def test_root_that_is_no_dep_is_written_in_the_place_of_others(
+    here: Path, chosen: str, roots: list[str]
 ) -> None:
-    with pytest.raises(ValueError, match=rf"dvc\.yaml: DVC would not notice .*{words}"):
-        check(chosen, "${corpora.known.root}")
+    (told,), deps = watch(chosen, "${corpora.known.root}")
+    assert deps == [*roots, "stages/load_questions.py"]
+    assert told.startswith(f"warning: dvc.yaml: {STAGE} depends on data/known-too now, the root of")
 
 
 def test_run_without_dvc_is_not_asked(here: Path) -> None:
-    check_roots(parse_corpora("beside", ENTRIES), check_corpora(ENTRIES), stage=STAGE)
+    chosen = parse_corpora("beside", ENTRIES)
+    assert watch_roots(chosen, check_corpora(ENTRIES), stage=STAGE) == []
+    assert not Path("dvc.yaml").exists()
 
 
 @pytest.mark.parametrize("stage", [download_databases, load_questions])
-def test_stage_that_reads_a_root_which_is_no_dep_does_not_run(
+def test_stage_that_cannot_write_a_root_among_its_deps_does_not_run(
     here: Path, stage: ModuleType
 ) -> None:
     name = stage.__name__.rpartition(".")[2]
     write_params(Path("params.yaml"), corpus="beside", corpora=ENTRIES)
-    pipeline = {"stages": {name: {"deps": ["data/known"]}}}
-    Path("dvc.yaml").write_text(yaml.safe_dump(pipeline), encoding="utf-8")
-    with pytest.raises(ValueError, match=f"would not notice changes in .* among deps of {name}"):
+    Path("dvc.yaml").write_text(f"stages: {{{name}: {{deps: [data/known]}}}}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=f"expected a list of deps of {name}, one a line"):
         stage.main(read_params())
 
 

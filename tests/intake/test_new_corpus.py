@@ -16,7 +16,7 @@ import yaml
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import read_jsonl
-from answerkey.corpus.corpora import check_roots, parse_corpora
+from answerkey.corpus.corpora import parse_corpora, watch_roots
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_corpora
 from answerkey.intake.new_corpus import make_corpus
@@ -318,7 +318,7 @@ def test_stages_depend_on_the_new_folder_in_place_of_the_one_before(project: Pat
     params = read_params()
     corpora = parse_corpora("fleet", params.corpora)
     for stage in ("load_questions", "download_databases"):
-        check_roots(corpora, params.corpora, stage=stage)
+        assert watch_roots(corpora, params.corpora, stage=stage) == []
     after = Path("dvc.yaml").read_text(encoding="utf-8")
     assert after.replace("corpora.fleet", "corpora.sample") == before
     assert after.count("corpora.fleet") == 2
