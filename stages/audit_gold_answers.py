@@ -1,4 +1,4 @@
-"""Audit every gold answer with every probe; probes raise flags.
+"""Audit every gold answer: doubts raise flags.
 
 A flag alone excludes nothing: the policies in select_questions decide, so that a change of a policy
 executes nothing.

@@ -152,9 +152,10 @@ class AnswerBounds:
 class Inspection:
     """A gold query that was executed.
 
-    sql, tree: its text, and its parsed tree. Probes share the tree: copy it before a change.
+    sql, tree: its text, and its parsed tree. Doubts share the tree: copy it before a change.
     rows: its answer.
-    database: where probes look for evidence, within the same limits.
+    real: its database, where doubts look for evidence within the same limits. It remembers what
+        was asked.
     copy: the same rows in reverse order; None if nobody needs them.
     bounds: the sizes from which an answer is flagged.
     scopes: the resolved names of the tree.

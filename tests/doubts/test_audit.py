@@ -1,4 +1,4 @@
-"""What all probes have in common, and the report of the audit of one query."""
+"""What all doubts have in common, and the report of the audit of one query."""
 
 import json
 import random
@@ -103,7 +103,7 @@ def test_report_has_what_each_probe_finds(world, sql, flags):
     assert sorted(codes) == sorted(flags)
 
 
-def test_query_too_deep_for_the_probes_is_not_taken_for_a_clean_one(world):
+def test_query_too_deep_for_the_doubts_is_not_taken_for_a_clean_one(world):
     steps = "".join(f", a{n + 1} AS (SELECT name FROM a{n})" for n in range(200))
     sql = f"WITH a0 AS (SELECT name FROM ship){steps} SELECT name FROM a200 ORDER BY name"
     answer = shape_answer(world.database.execute(sql))

@@ -1,4 +1,4 @@
-"""What probes ask of a query: keys that the data show, members of FROM, small questions."""
+"""What doubts ask of a query: keys that the data show, members of FROM, small questions."""
 
 import pytest
 

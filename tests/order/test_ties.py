@@ -37,7 +37,7 @@ TIE, FREE, OPEN = "tie_at_limit", "limit_without_order", "open order"
 
 
 def find_order_findings(inspection: Inspection) -> list[Finding]:
-    """What two probes find, and whether rows of the answer differ and tie."""
+    """What two doubts find, and whether rows of the answer differ and tie."""
     ties = read_ties(inspection)
     is_open = ties is not None and ties.has_open_order(inspection.rows)
     findings = [*find_tie_at_limit(inspection), *find_limit_without_order(inspection)]

@@ -109,12 +109,12 @@ def test_changed_docstring_reruns_nothing(demo: Path, installed: Installed) -> N
     assert "up to date" in installed.dvc(demo, "status")
 
 
-def test_changed_probe_reruns_the_audit_and_executes_nothing(
+def test_changed_doubt_reruns_the_audit_and_executes_nothing(
     demo: Path, installed: Installed
 ) -> None:
-    installed.change("probes/answers.py", *CODE)
+    installed.change("doubts/answers.py", *CODE)
     refused = installed.answerkey(demo, "validate", check=False)
-    assert re.fullmatch(r"answerkey validate: .+ for audit_gold_answers: run .+\n", refused)
+    assert re.fullmatch(r"answerkey validate: .+ for audit_gold_answers.*: run .+\n", refused)
     stage = run(demo, installed.python, "-m", "stages.audit_gold_answers", check=False)
     assert stage.returncode == 1
     assert "run `answerkey upgrade`" in stage.stderr

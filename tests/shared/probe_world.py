@@ -36,7 +36,7 @@ class ProbeWorld:
 
     @contextmanager
     def copied(self, **options) -> Iterator[ReorderedCopy]:
-        """Meanwhile, probes have a copy with the rows in the reverse order."""
+        """Meanwhile, doubts have a copy with the rows in the reverse order."""
         with ReorderedCopy(self.database.path, **options) as self.copy:
             yield self.copy
         self.copy = None
