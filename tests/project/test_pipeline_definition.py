@@ -313,7 +313,7 @@ AUDIT, SUITES, RANKS = "audit_gold_answers", "generate_test_suites", "classify_d
 # In which file; which stages rerun that need nothing of each other (RANKS are those of questions
 # that no policy excludes); of WORK, what may be done again.
 CHANGES = {
-    "a probe": ("answerkey/doubts/answers.py", CODE, [AUDIT], [2]),
+    "a doubt": ("answerkey/doubts/answers.py", CODE, [AUDIT], [2]),
     "the sentence of a flag": ("answerkey/flags.py", SENTENCE, [RANKS], []),
     "the default policy of a flag": ("answerkey/flags.py", POLICY, [RANKS], []),
     "a neighbor operator": ("answerkey/alternatives/neighbors.py", CODE, [SUITES], [3]),
@@ -365,6 +365,6 @@ def test_change_reruns_what_it_concerns_and_works_no_more(clone: Path, what: str
 
 
 @pytest.mark.slow
-def test_new_probe_audits_and_works_no_more(clone: Path) -> None:
-    extend(clone, "A probe")
+def test_new_doubt_audits_and_works_no_more(clone: Path) -> None:
+    extend(clone, "A doubt")
     check_run(clone, [AUDIT], [2])
