@@ -76,17 +76,13 @@ def without(items: list[Any], index: int) -> list[Any]:
 def write_changes(scopes: Scopes, steps: list[Steps], *, most: int) -> list[Change]:
     """The changes of a query, each text once, and not the query's own; at most `most` of each of
     the `steps`."""
-    _resolve_all(scopes)
-    root = exp.Paren(this=scopes.tree)  # so that the tree itself can be replaced
+    own = to_sql(scopes.tree)
     names_by_text: dict[str, str] = {}
-    try:
-        own = to_sql(scopes.tree)
+    with _rooted(scopes) as root:
         for changes in steps:
             with closing(changes):
                 for name in islice(changes, most):
                     names_by_text.setdefault(to_sql(root.this), name)
-    finally:
-        scopes.tree.pop()
     return [Change(name, text) for text, name in names_by_text.items() if text != own]
 
 
@@ -96,21 +92,22 @@ def write_change(scopes: Scopes, change: AbstractContextManager[None]) -> str:
     `write_change(scopes, changed(select, limit=None))` for `SELECT a FROM t LIMIT 2` ->
     `SELECT a FROM t`
     """
-    _resolve_all(scopes)
-    root = exp.Paren(this=scopes.tree)  # so that the tree itself can be replaced
-    try:
-        with change:
-            return to_sql(root.this)
-    finally:
-        scopes.tree.pop()
+    with _rooted(scopes) as root, change:
+        return to_sql(root.this)
 
 
-def _resolve_all(scopes: Scopes) -> None:
-    """Work out what names mean before anything changes; Scopes remembers it."""
+@contextmanager
+def _rooted(scopes: Scopes) -> Iterator[exp.Paren]:
+    """Give a node above the tree, so that the tree itself can be replaced. Scopes resolves all
+    names first and remembers them, since a changed tree says something else."""
     for column in scopes.nodes.find_all(exp.Column):
         scopes.resolve(column)
     for scope in scopes.select_scopes():
         scopes.outputs(scope.select)
+    try:
+        yield exp.Paren(this=scopes.tree)
+    finally:
+        scopes.tree.pop()
 
 
 def is_within(node: exp.Expr | None, other: exp.Expr) -> bool:
