@@ -18,7 +18,7 @@ from answerkey.rewrites.literals import extend_texts, shift_numbers
 from answerkey.rewrites.members import drop_members, toggle_outer_joins
 from answerkey.rewrites.patterns import contain_texts, move_wildcards
 from answerkey.rewrites.sorting import drop_orders, reverse_orders
-from answerkey.rewrites.trees import Change, Steps, write_changes
+from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes
 from answerkey.sql.scopes import Scopes
 from answerkey.sqlite.schema import Schema
 
@@ -83,6 +83,19 @@ def list_neighbors(tree: exp.Expr, schema: Schema, *, max_neighbors: int) -> lis
         for name, count in kept.items()
         for index in range(count)
     )
+
+
+def list_neighbors_of_rows(
+    scopes: Scopes, find_rows: FindRows, *, max_neighbors: int
+) -> list[Change]:
+    """The neighbors of a gold query that ask its real rows; each rewrite gives `max_neighbors` at
+    most.
+
+    `SELECT a FROM t WHERE name = 'x'` -> code_by_heart: `SELECT a FROM t WHERE "id" = 7`
+    """
+    rewrites = dict.fromkeys(neighbor.rewrite for neighbor in NEIGHBORS_OF_ROWS)
+    steps = [rewrite(scopes, find_rows) for rewrite in rewrites]
+    return write_changes(scopes, steps, most=max_neighbors)
 
 
 def _share_out(counts: dict[str, int], most: int) -> dict[str, int]:

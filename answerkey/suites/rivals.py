@@ -14,10 +14,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.alternatives.neighbors import list_neighbors, list_neighbors_of_rows
 from answerkey.base.records import hash_value
-from answerkey.rewrites.codes import mutate_codes
-from answerkey.rewrites.trees import write_changes
 from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql, unwrap
 from answerkey.sql.scopes import Scopes
@@ -215,7 +213,7 @@ def _read_gold(
     tree, find_rows = parse_sql(question.gold_sql), real.executions.find_rows
     scopes = Scopes(tree, real.schema)
     neighbors = list_neighbors(tree, real.schema, max_neighbors=max_neighbors)
-    neighbors += write_changes(scopes, [mutate_codes(scopes, find_rows)], most=max_neighbors)
+    neighbors += list_neighbors_of_rows(scopes, find_rows, max_neighbors=max_neighbors)
     neighbors += list_fitted(scopes, rows, find_rows)
     fates = {True: OnReal.KILLED, False: OnReal.SURVIVES, None: OnReal.STOPPED}
     asked = [Rival(*other, fates[real.kills(stored, other.sql)]) for other in neighbors]

@@ -8,12 +8,16 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.alternatives.neighbors import NEIGHBORS, NEIGHBORS_OF_ROWS, list_neighbors
+from answerkey.alternatives.neighbors import (
+    NEIGHBORS,
+    NEIGHBORS_OF_ROWS,
+    list_neighbors,
+    list_neighbors_of_rows,
+)
 from answerkey.alternatives.readings import READINGS_BY_NAME, list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
 from answerkey.flags import FLAGS
-from answerkey.rewrites.codes import mutate_codes
-from answerkey.rewrites.trees import Change, write_changes
+from answerkey.rewrites.trees import Change
 from answerkey.rewrites.weak import COUNT_BY_HEART, WEAK_QUERY, list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
@@ -37,7 +41,7 @@ def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
     if rule.role == Role.READING:
         return list_readings(tree, schema, rule.question, find_rows)
     scopes = Scopes(tree, schema)
-    codes = write_changes(scopes, [mutate_codes(scopes, find_rows)], most=60)
+    codes = list_neighbors_of_rows(scopes, find_rows, max_neighbors=60)
     rows = find_rows(rule.gold)
     weak = list_weak(scopes, rows) + list_fitted(scopes, rows, find_rows)
     return codes + weak + list_neighbors(tree, schema, max_neighbors=60)
