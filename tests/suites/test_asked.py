@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import read_schema
+from answerkey.sqlite.guard import Limits
 from answerkey.suites.asked import AskedVariants
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import Case, RealDatabase, make_guess, read_cases
 from answerkey.variants.rows import Row, read_rows
-from tests.shared.databases import make_database
+from tests.suites.real import open_real
 
 SHIPS = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons INTEGER);
@@ -43,13 +39,9 @@ class Pool:
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Iterator[Pool]:
-    path = make_database(tmp_path / "ships.sqlite", SHIPS)
-    with closing(open_database(path)) as connection:
-        schema = read_schema(connection)
-    with GuardedDatabase(path) as database:
-        real = RealDatabase(Executions(database), schema)
-        with AskedVariants(real, Limits(), now=None) as asked:
-            yield Pool(path, real, asked)
+    path = tmp_path / "ships.sqlite"
+    with open_real(path, SHIPS) as real, AskedVariants(real, Limits(), now=None) as asked:
+        yield Pool(path, real, asked)
 
 
 HEAVY = SuiteQuestion("q", "SELECT name FROM ship WHERE tons > 15", order=False)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import read_schema
 from answerkey.suites.questions import SuiteQuestion
 from answerkey.suites.rivals import BY_HEART, Case, OnReal, RealDatabase, read_cases
-from tests.shared.databases import make_database
+from tests.suites.real import open_real
 
 SHIPS = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, tons INTEGER);
@@ -26,11 +21,8 @@ GOLD = "SELECT name FROM ship WHERE tons > 15"
 
 @pytest.fixture
 def real(tmp_path: Path) -> Iterator[RealDatabase]:
-    path = make_database(tmp_path / "ships.sqlite", SHIPS)
-    with closing(open_database(path)) as connection:
-        schema = read_schema(connection)
-    with GuardedDatabase(path) as database:
-        yield RealDatabase(Executions(database), schema)
+    with open_real(tmp_path / "ships.sqlite", SHIPS) as real:
+        yield real
 
 
 def read(real: RealDatabase, *questions: SuiteQuestion) -> list[Case]:
