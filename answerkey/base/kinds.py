@@ -131,7 +131,7 @@ def check_value(kind: Any, value: Any, *, key: str = "", where: str = "params.ya
 
 
 class _Rule(NamedTuple):
-    """What a kind asks of a value: a Kind or a dataclass, and whether null may stand for it."""
+    """What a value must be, a Kind or a section (a dataclass), and whether it may be null."""
 
     kind: Any
     allows_null: bool

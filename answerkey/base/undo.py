@@ -1,4 +1,4 @@
-"""What a command has made is removed again if it fails, so that nothing of it stays behind."""
+"""Remove what a command has made if the command fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def undoing() -> Iterator[list[Path]]:
-    """A list for what is made, which is removed again, the last first, unless all goes well."""
+    """Give a list for the paths that are made. If the block fails, they are removed, the last
+    first."""
     made: list[Path] = []
     try:
         yield made

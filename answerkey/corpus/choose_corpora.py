@@ -21,7 +21,8 @@ from answerkey.sections.whole_file import PARAMS_PATH, Params, read_params
 
 
 def choose_corpora(names: Sequence[str]) -> str:
-    """Choose corpora, and return what the terminal is told. No name: those of params.yaml.
+    """Choose corpora, and return the lines for the terminal. Without a name, the corpora stay those
+    of params.yaml.
 
     Raises:
         InputError: params.yaml has no such entry, or dvc.yaml no list of deps to write to.
@@ -38,8 +39,8 @@ def choose_corpora(names: Sequence[str]) -> str:
 
 
 def replace_params(text: str) -> list[str]:
-    """Replace params.yaml by another text, and dvc.yaml by that which follows from it, or neither;
-    return what the terminal is told of dvc.yaml.
+    """Write a new text of params.yaml, and the deps in dvc.yaml that follow from it. If one fails,
+    neither is changed. Return the lines for the terminal that say what dvc.yaml has now.
 
     Raises:
         InputError: the text is not what stages read, or dvc.yaml has no list of deps to write to.
