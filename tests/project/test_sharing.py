@@ -56,7 +56,7 @@ def scene(finished: Path, tmp_path: Path) -> Scene:
     environment = {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
-        "AWS_MAX_ATTEMPTS": "1",
+        "AWS_MAX_ATTEMPTS": "3",  # two uploads may make one folder at once: the server refuses one
     }
     names = {REPOSITORY: f"file://{git}", "/srv/answerkey-storage": str(tmp_path / "storage")}
     return Scene(tmp_path, names, environment, {"maintainer": clone})
