@@ -26,9 +26,9 @@ from answerkey.base.records import (
 
 if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair
+    from answerkey.engines.answers import OtherAnswer
     from answerkey.scoring.worker import SuiteDatabase
     from answerkey.sections.score_rollouts import Reward
-    from answerkey.sqlite.answers import OtherAnswer
 
 FIELDS = (
     "question_id",

@@ -26,7 +26,7 @@ from answerkey.base.log import spell_count
 from answerkey.base.paths import find_exported_databases
 from answerkey.base.records import SPLITS, hash_file
 from answerkey.dataset import MAX_TABLE_BYTES, read_rows
-from answerkey.sqlite.files import find_inside
+from answerkey.engines.sqlite.files import find_inside
 
 if TYPE_CHECKING:
     import datasets

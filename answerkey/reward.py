@@ -33,6 +33,9 @@ from functools import lru_cache, wraps
 from itertools import repeat, zip_longest
 from typing import Any, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
+from answerkey.engines.answers import answer_rows, check_answer
+from answerkey.engines.database import Limits, Row
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.scoring.arguments import (
     check_names,
     read_column,
@@ -61,9 +64,6 @@ from answerkey.scoring.worker import (
     Job,
     JobKind,
 )
-from answerkey.sqlite.answers import answer_rows, check_answer
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import Limits, Row
 
 __all__ = [
     "Columns",

@@ -44,6 +44,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from answerkey.base.records import hash_question, read_jsonl, write_json
+from answerkey.engines.executions import Executions, are_same
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.flags import FLAGS
 from answerkey.risk.risks import AGREEMENT, Count, Counts, Risks, RiskTable, Sign, list_signs
 from answerkey.risk.verdicts import (
@@ -55,8 +57,6 @@ from answerkey.risk.verdicts import (
     choose_verdicts,
     read_verdict_file,
 )
-from answerkey.sqlite.executions import Executions, are_same
-from answerkey.sqlite.guard import GuardedDatabase
 
 STEPS = (0.5, 0.7)
 BINS = (0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.1)

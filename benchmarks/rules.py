@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 from measure import print_table
 
+from answerkey.engines.answers import write_order
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
-from answerkey.sqlite.answers import write_order
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from answerkey.validation.dataset import GoldFacts, derive_facts
 
 RULES = ("strict", "spider", "bird", "spider2", "multiset", "set", "list")

@@ -21,8 +21,8 @@ from typing import Any
 
 from suite_predictions import join_operators
 
+from answerkey.engines.answers import read_order, write_order
 from answerkey.reward import RewardPool
-from answerkey.sqlite.answers import read_order, write_order
 
 
 def main() -> None:

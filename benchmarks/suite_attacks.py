@@ -15,9 +15,10 @@ from sqlglot import exp
 from suite_predictions import Question
 
 from answerkey.alternatives.neighbors import list_neighbors
+from answerkey.engines.schema import Schema, Table, quote_name
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.query_tree import parse_sql, to_sql, unwrap
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.schema import Schema, Table, quote_name, read_schema
 from answerkey.suites.rivals import write_by_heart
 
 _MOST_NEIGHBORS = 60  # of a query, as many as suites use

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.records import read_jsonl
-from answerkey.sqlite.answers import Order, answer_rows, read_order
+from answerkey.engines.answers import Order, answer_rows, read_order
 
 
 @dataclass(frozen=True, slots=True)

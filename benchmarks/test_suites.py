@@ -38,10 +38,11 @@ from suite_predictions import (
 from worlds import ROOT, World
 
 from answerkey.base.records import read_jsonl
+from answerkey.engines.answers import has_choice
+from answerkey.engines.schema import quote_name
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.reward import explain_score, score_completions
-from answerkey.sqlite.answers import has_choice
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.schema import quote_name, read_schema
 from answerkey.suites.rivals import write_by_heart
 
 STAGE = "generate_test_suites"

@@ -18,9 +18,9 @@ from answerkey.base.records import read_jsonl, write_jsonl
 from answerkey.base.stage import run_stage
 from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
+from answerkey.engines.schema import SchemaFile
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.selection.obstacles import Origin, explain_obstacles
-from answerkey.sqlite.schema import SchemaFile
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SourceQuestion

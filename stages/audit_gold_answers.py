@@ -34,12 +34,12 @@ from answerkey.doubts.audit import (
     read_meanings,
     report_nothing,
 )
+from answerkey.engines.database import Limits
+from answerkey.engines.schema import SchemaFile, decode_schema
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import DatabaseWork, QueryRun
-from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import SchemaFile, decode_schema
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion

@@ -16,11 +16,11 @@ from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import JOINED, Question, make_joined_record
+from answerkey.engines.schema import decode_schema
 from answerkey.risk.repairs import RepairedQuestion, record_repairs, sort_by_risk
 from answerkey.risk.risks import Assessment, read_risks
 from answerkey.risk.verdicts import list_unused, read_executions, read_verdicts
 from answerkey.sections.whole_file import Params, read_params
-from answerkey.sqlite.schema import decode_schema
 
 
 def main(params: Params) -> None:

@@ -24,13 +24,13 @@ from answerkey.base.records import (
     read_unreadable,
 )
 from answerkey.base.stage import run_stage
+from answerkey.engines.answers import Queries
+from answerkey.engines.database import Limits
+from answerkey.engines.sqlite.clock import describe_clock_readers
 from answerkey.gold.execution import Context, Outcome, execute_task
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons, list_set_aside
-from answerkey.sqlite.answers import Queries
-from answerkey.sqlite.clock import describe_clock_readers
-from answerkey.sqlite.guard import Limits
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion

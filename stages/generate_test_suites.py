@@ -19,11 +19,11 @@ from answerkey.base.paths import (
 )
 from answerkey.base.records import cut_in_shards, read_database_hashes, read_jsonl, read_shards
 from answerkey.base.stage import run_stage
+from answerkey.engines.schema import SchemaFile
 from answerkey.evaluation.samples import choose_queries, read_rollouts
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
 from answerkey.shards.runs import ShardDirectory, count_databases
-from answerkey.sqlite.schema import SchemaFile
 from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import make_question
 

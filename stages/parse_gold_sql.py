@@ -11,10 +11,10 @@ from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import PARSED, SCHEMAS, SPLIT_QUESTIONS
 from answerkey.base.records import cut_in_shards, hash_value, read_jsonl
 from answerkey.base.stage import run_stage
+from answerkey.engines.schema import Schema, SchemaFile, decode_schema
 from answerkey.gold.parsing import OVERDUE, Outcome, parse_task
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons
-from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
 if TYPE_CHECKING:
     from answerkey.corpus.records import SplitQuestion

@@ -14,11 +14,11 @@ from answerkey.base.paths import COUNTS, DATABASES, PRODUCT, SCHEMAS
 from answerkey.base.records import read_json, read_jsonl, replace_file
 from answerkey.base.stage import run_stage
 from answerkey.dataset import SUITES, count_left_out
+from answerkey.engines.schema import SchemaFile
 from answerkey.report.numbers import make_facts
 from answerkey.report.page import embed_json, make_script, read_template, render_page
 from answerkey.report.questions import make_payload, read_page_rows
 from answerkey.sections.whole_file import Params, read_params
-from answerkey.sqlite.schema import SchemaFile
 
 OUT = Path("reports/dataset.html")
 

@@ -72,8 +72,8 @@ def test_name_loads_what_it_needs_and_no_more() -> None:
     loaded = list_loaded("from answerkey import compute_gold_answer")
     stdlib = {*sys.stdlib_module_names, "__mp_main__"}
     others = {name for name in loaded if name.partition(".")[0] not in stdlib}
-    assert "answerkey.sqlite.answers" in others
-    outside = {name for name in others if not name.startswith("answerkey.sqlite")}
+    assert "answerkey.engines.answers" in others
+    outside = {name for name in others if not name.startswith("answerkey.engines")}
     base = {
         f"answerkey.base{name}"
         for name in ("", ".errors", ".kinds", ".paths", ".reasons", ".secrets")

@@ -19,6 +19,7 @@ import numpy
 import pytest
 
 from answerkey import reward as reward_module
+from answerkey.engines.database import Limits
 from answerkey.reward import (
     RewardPool,
     compute_score,
@@ -34,7 +35,6 @@ from answerkey.reward import (
 from answerkey.scoring.rules import RULES
 from answerkey.scoring.systems import IS_UNIX
 from answerkey.scoring.worker import NO_SUITE, SUITES_VARIABLE, OpenDatabases
-from answerkey.sqlite.guard import Limits
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 
@@ -129,7 +129,7 @@ def test_import_loads_the_standard_library_and_few_modules_alone():
         for name in done.stdout.split()
         if name.partition(".")[0] not in {*sys.stdlib_module_names, "__main__", "__mp_main__"}
     }
-    assert {"answerkey", "answerkey.reward", "answerkey.sqlite.guard"} <= loaded
+    assert {"answerkey", "answerkey.reward", "answerkey.engines.sqlite.guard"} <= loaded
     others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
     base = {
         f"answerkey.base.{name}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import Schema
 from answerkey.rewrites.aggregates import take_extreme_value, use_other_aggregate
 from answerkey.rewrites.codes import mutate_codes
 from answerkey.rewrites.columns import join_by_other_column, use_other_column
@@ -20,7 +21,6 @@ from answerkey.rewrites.patterns import contain_texts, move_wildcards
 from answerkey.rewrites.sorting import drop_orders, reverse_orders
 from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Schema
 
 
 class Neighbor(NamedTuple):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import Schema
 from answerkey.english.phrases import asks_for_each_row, says_how_often
 from answerkey.rewrites.amounts import read_single_values
 from answerkey.rewrites.groups import read_groupings, read_zero_counts
@@ -29,7 +30,6 @@ from answerkey.rewrites.texts import read_texts
 from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes
 from answerkey.rewrites.unnamed import read_unnamed
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Schema
 
 MAX_READINGS_PER_RULE = 8  # each is executed on the real database, and on each variant
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from itertools import accumulate, islice, pairwise
 from typing import Literal, NotRequired, TypedDict
 
-from answerkey.sqlite.answers import REL_TOL, Order, code_row, join_close
-from answerkey.sqlite.guard import Row, Value
+from answerkey.engines.answers import REL_TOL, Order, code_row, join_close
+from answerkey.engines.database import Row, Value
 
 _MAX_SHOWN_ROWS = 3
 _MAX_SHOWN_CHARACTERS = 200

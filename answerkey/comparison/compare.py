@@ -19,10 +19,10 @@ from rapidfuzz import fuzz, process
 from answerkey.base.records import EVAL, SPLITS, TRAIN, Finding, digest_text
 from answerkey.comparison.leaks import find_seen_in_train
 from answerkey.dataset import Question
+from answerkey.engines.answers import answer_rows, read_order
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.sql.query_form import strip_constants
-from answerkey.sqlite.answers import answer_rows, read_order
-from answerkey.sqlite.schema import Schema
-from answerkey.sqlite.statement import trim_statement
 
 # The share of all columns of two databases. With so many in common, a model that knows one database
 # knows the other one, even if a column was renamed or added.

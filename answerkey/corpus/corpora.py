@@ -22,6 +22,7 @@ from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
 from answerkey.corpus.records import SourceQuestion
+from answerkey.engines.sqlite.files import check_db_id, check_db_ids
 from answerkey.sections.corpora import (
     ALL,
     Archive,
@@ -34,7 +35,6 @@ from answerkey.sections.corpora import (
     check_corpora,
 )
 from answerkey.sections.whole_file import read_params
-from answerkey.sqlite.files import check_db_id, check_db_ids
 
 if TYPE_CHECKING:
     from answerkey.dataset import QuestionSource

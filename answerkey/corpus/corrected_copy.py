@@ -54,12 +54,13 @@ from answerkey.corpus.question_texts import (
     rewrite_row,
 )
 from answerkey.corpus.records import SourceQuestion
+from answerkey.engines.database import Limits
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.risk.verdicts import QUERIES, Execution, read_executions, read_verdict_file
 from answerkey.shards.database_files import Database
 from answerkey.shards.runs import DatabaseWork, QueryRun
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import Schema, read_schema
 
 LIST = "corrections.jsonl"  # in the copy: the questions that a correction changed or excluded
 NOT_APPLIED = "not_applied"  # an action in the list, beside `replace` and `exclude`

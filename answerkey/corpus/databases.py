@@ -21,23 +21,23 @@ from answerkey.base.errors import InputError
 from answerkey.base.paths import name_page
 from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
-from answerkey.shards.processes import Died, run_alone
-from answerkey.sqlite.clock import NOW_KEYWORDS, Clock
-from answerkey.sqlite.files import (
+from answerkey.engines.sqlite.clock import NOW_KEYWORDS, Clock
+from answerkey.engines.sqlite.files import (
     LAYOUT,
     check_db_id,
     find_inside,
     open_database,
     serialize_database,
 )
-from answerkey.sqlite.guard import (
+from answerkey.engines.sqlite.guard import (
     FORBIDDEN_FUNCTIONS,
     LIBRARY_FUNCTIONS,
     RANDOM_FUNCTIONS,
     BoundedExecution,
     bound_memory,
 )
-from answerkey.sqlite.schema import read_schema
+from answerkey.engines.sqlite.schema import read_schema
+from answerkey.shards.processes import Died, run_alone
 
 _HEADER = b"SQLite format 3\x00"
 # Findings of a check that do not stop SQLite from reading; any other finding means a broken file.
@@ -217,7 +217,7 @@ _CHANGING_FUNCTIONS = RANDOM_FUNCTIONS | LIBRARY_FUNCTIONS
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """The limits of the text of one database, as in `answerkey.sqlite.guard.Limits`."""
+    """The limits of the text of one database, as in `answerkey.engines.sqlite.guard.Limits`."""
 
     max_text_bytes: int = 200_000_000
     max_steps: int = 500_000_000

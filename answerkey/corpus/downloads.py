@@ -44,9 +44,10 @@ from answerkey.corpus.databases import (
     replace_database,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
+from answerkey.engines.schema import encode_schema
+from answerkey.engines.sqlite.files import check_db_ids, open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
-from answerkey.sqlite.files import check_db_ids, open_database
-from answerkey.sqlite.schema import encode_schema, read_schema
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
 MANIFEST = "manifest.json"

@@ -25,13 +25,14 @@ from answerkey.corpus.corpora import (
     read_source_questions,
 )
 from answerkey.corpus.databases import UnreadableDatabaseError, check_database
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import read_params
 from answerkey.sql.canonical import NO_FORM
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.variants.constants import Conditions, list_conditions
 from answerkey.variants.fuzzer import fill_rows
 from answerkey.variants.rows import Rows, read_rows, serialize_rows

@@ -34,10 +34,10 @@ from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SplitQuestion
 from answerkey.corpus.split_rules import choose_splits
 from answerkey.corpus.splits import assign_splits
+from answerkey.engines.schema import SchemaFile
+from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.risk.verdicts import RIGHT, WRONG, Key, read_verdicts
 from answerkey.sections.whole_file import read_params
-from answerkey.sqlite.schema import SchemaFile
-from answerkey.sqlite.statement import trim_statement
 
 # The names of fields in lists; the first one that a row has is used.
 IDS = ("question_id", "id", "qid", "instance_id")

@@ -30,6 +30,11 @@ from answerkey.base.records import (
 )
 from answerkey.corpus.loading import Correction
 from answerkey.corpus.records import SourceQuestion
+from answerkey.engines.answers import are_same_rows, has_choice, read_order
+from answerkey.engines.database import Limits, Row
+from answerkey.engines.executions import Executions, are_same, is_void
+from answerkey.engines.schema import Schema, SchemaFile, decode_schema
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
@@ -46,10 +51,6 @@ from answerkey.risk.verdicts import (
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql
-from answerkey.sqlite.answers import are_same_rows, has_choice, read_order
-from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
-from answerkey.sqlite.schema import Schema, SchemaFile, decode_schema
 
 _NAMED = 3  # corrections in a line of the log
 

@@ -34,10 +34,10 @@ from answerkey.corpus.corpora import (
 )
 from answerkey.corpus.records import HeldOutQuestion, SourceQuestion
 from answerkey.corpus.splits import refuse_crossing
+from answerkey.engines.sqlite.files import check_db_ids
 from answerkey.risk.verdicts import Key, Readings
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.corpora import ALL, VALIDATION, Download, Entry, HubQuestions
-from answerkey.sqlite.files import check_db_ids
 
 if TYPE_CHECKING:
     from answerkey.dataset import CorrectionNote

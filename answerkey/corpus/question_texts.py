@@ -19,7 +19,7 @@ from answerkey.corpus.corpora import LAYOUTS, Layout
 from answerkey.corpus.import_corrections import fold_sql
 from answerkey.corpus.readers import read_source_rows
 from answerkey.corpus.records import SourceQuestion
-from answerkey.sqlite.files import check_db_id
+from answerkey.engines.sqlite.files import check_db_id
 
 # Layouts with files that have each question and its SQL in one row.
 ROW_LAYOUTS = {name: each for name, each in LAYOUTS.items() if each.read is read_source_rows}

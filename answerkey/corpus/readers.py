@@ -12,7 +12,7 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import ACCEPTED_ANSWERS, list_files, read_lines, refuse_repeated_keys
-from answerkey.sqlite.files import find_inside
+from answerkey.engines.sqlite.files import find_inside
 
 _CHARACTERS = 1 << 20  # read at once; twice as many each time while an element is incomplete
 _LONGEST = 1 << 26  # characters of an element: a longer one is an unclosed bracket

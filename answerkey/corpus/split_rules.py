@@ -9,8 +9,8 @@ from answerkey.base.log import spell_count
 from answerkey.base.records import EVAL, TRAIN, digest_text
 from answerkey.corpus.records import SourceQuestion
 from answerkey.corpus.splits import read_split, refuse_crossing
+from answerkey.engines.schema import Schema, SchemaFile
 from answerkey.sections.corpora import QUERY, SOURCE, SplitRule
-from answerkey.sqlite.schema import Schema, SchemaFile
 
 _DIGEST_BITS = 64
 

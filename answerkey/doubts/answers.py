@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from answerkey.base.records import Finding, encode_json
 from answerkey.doubts.doubt import Doubt
+from answerkey.engines.answers import shape_answer
 from answerkey.order.inspection import Inspection
-from answerkey.sqlite.answers import shape_answer
 
 
 def find_all_null(inspection: Inspection) -> list[Finding]:

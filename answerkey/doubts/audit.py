@@ -15,6 +15,11 @@ from answerkey.alternatives.readings import list_readings
 from answerkey.base.records import Finding, decode_json, encode_findings, read_json
 from answerkey.doubts.catalogue import DOUBTS
 from answerkey.doubts.repairs import Gold, Repair, Tried, try_alternatives
+from answerkey.engines.answers import answer_rows, has_choice, read_order
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
@@ -24,10 +29,6 @@ from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql
-from answerkey.sqlite.answers import answer_rows, has_choice, read_order
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import Schema
 
 _TOO_DEEP = "nested too deeply to be audited"
 

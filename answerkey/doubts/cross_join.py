@@ -27,6 +27,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.schema import quote_name
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.members import join_tables
 from answerkey.rewrites.trees import write_change
@@ -34,7 +35,6 @@ from answerkey.sql.conditions import list_conditions, list_merged_columns, list_
 from answerkey.sql.keys import is_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn, Scope, Source
-from answerkey.sqlite.schema import quote_name
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 _MAX_SHOWN_SOURCES = 5

@@ -26,6 +26,8 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.database import Value
+from answerkey.engines.schema import Column, Table, quote_name
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.rewrites.compared_values import compare_with_text
@@ -33,8 +35,6 @@ from answerkey.rewrites.text_values import MONTHS, order_by_date, take_extreme_b
 from answerkey.rewrites.trees import together, write_change
 from answerkey.sql.conditions import RANGES, Comparison, read_text
 from answerkey.sql.query_tree import show_sql
-from answerkey.sqlite.guard import Value
-from answerkey.sqlite.schema import Column, Table, quote_name
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(

@@ -25,6 +25,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.schema import Column, quote_name
 from answerkey.english.columns import names_land, names_town, stem_name
 from answerkey.english.phrases import asks_by_name
 from answerkey.english.question import Question
@@ -35,7 +36,6 @@ from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import find_with
 from answerkey.sql.scopes import DirectColumn
-from answerkey.sqlite.schema import Column, quote_name
 
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
 

@@ -25,6 +25,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair, write_rows
+from answerkey.engines.database import Value
 from answerkey.english.columns import is_table_of, split_name
 from answerkey.english.counted import Counted, list_counted
 from answerkey.english.question import Question
@@ -35,7 +36,6 @@ from answerkey.rewrites.trees import write_change
 from answerkey.sql.keys import ID_WORDS
 from answerkey.sql.query_tree import make_limit
 from answerkey.sql.scopes import DirectColumn, Place, Scope, list_columns, write_column
-from answerkey.sqlite.guard import Value
 
 _MAX_SHOWN_GROUPS = 3
 

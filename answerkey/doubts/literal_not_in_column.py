@@ -32,13 +32,13 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.schema import Column, Table, quote_name
+from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_column, compare_with_null, compare_with_text
 from answerkey.rewrites.trees import together, write_change
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn
-from answerkey.sqlite.column_texts import write_holds
-from answerkey.sqlite.schema import Column, Table, quote_name
 
 _NULLS = frozenset({"null", "none", "nil", ""})
 _MIN_NEAR_LETTERS = 6  # shorter real words often differ in one letter

@@ -28,6 +28,7 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.comparatives import mentions_degree
 from answerkey.english.counted import mentions_count
@@ -39,7 +40,6 @@ from answerkey.rewrites.compared_values import compare_with_text, compare_with_v
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import RANGES
 from answerkey.sql.query_tree import show_sql, to_sql
-from answerkey.sqlite.column_texts import write_holds
 
 _MIN_VALUE_LETTERS = 3  # of a value that a question names: shorter ones are any word
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some

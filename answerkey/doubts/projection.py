@@ -7,9 +7,9 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.doubts.query import Query, read_query
+from answerkey.engines.schema import Column, Table
 from answerkey.order.inspection import Inspection
 from answerkey.sql.query_tree import find_cte, first_select, to_sql
-from answerkey.sqlite.schema import Column, Table
 
 _AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 _MAX_SHOWN_CHARACTERS = 100

@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.engines.database import Row
+from answerkey.engines.schema import Column, Table, fold_name, quote_name
+from answerkey.engines.sqlite.column_texts import write_has_texts, write_texts
 from answerkey.order.inspection import Inspection
 from answerkey.sql.conditions import Comparison, list_comparisons, list_equalities
 from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.keys import list_key, list_sure_keys
 from answerkey.sql.query_tree import find_with, unwrap, write_with
 from answerkey.sql.scopes import DirectColumn, Place, Resolution, Scope, Source
-from answerkey.sqlite.column_texts import write_has_texts, write_texts
-from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
 
 
 class Query:

@@ -14,10 +14,10 @@ from answerkey.alternatives.shown import Difference, show_difference
 from answerkey.base.records import Finding
 from answerkey.doubts.catalogue import DOUBTS_BY_NAME
 from answerkey.doubts.doubt import Doubt
+from answerkey.engines.answers import Order
+from answerkey.engines.database import Row, Value
+from answerkey.engines.executions import Executions, are_same
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.executions import Executions, are_same
-from answerkey.sqlite.guard import Row, Value
 
 _MAX_COMBINED = 3  # alternatives with each of which the others are tried together
 MAX_STEPS = 2_000_000  # of an alternative: one that takes more says nothing

@@ -18,10 +18,10 @@ from collections import Counter
 
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
+from answerkey.engines.database import Row
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import find_other_answer
 from answerkey.order.ties import show_rows, typed_row
-from answerkey.sqlite.guard import Row
 
 
 def find_row_order_dependent(inspection: Inspection) -> list[Finding]:

@@ -26,13 +26,13 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.schema import fold_name
 from answerkey.english.columns import is_part_of_name, names_people
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.rows import compare_keys
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.query_tree import find_with
 from answerkey.sql.scopes import DirectColumn, write_column
-from answerkey.sqlite.schema import fold_name
 
 _CUTS = ("group", "having", "limit")  # a side with one of these is more than what its WHERE says
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from answerkey.doubts.query import read_query
+from answerkey.engines.database import Value
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import show_rows
 from answerkey.sql.query_tree import unwrap
-from answerkey.sqlite.guard import Value
 
 _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.ASCII)
 _GROUPED_NUMBER = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\s*", re.ASCII)

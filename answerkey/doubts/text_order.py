@@ -18,6 +18,7 @@ from answerkey.doubts.text_numbers import (
     share_of_numbers,
     share_of_one_unit,
 )
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import (
     order_by_number,
@@ -26,7 +27,6 @@ from answerkey.rewrites.text_values import (
 )
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.query_tree import show_sql, to_sql
-from answerkey.sqlite.schema import affinity
 
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})

@@ -29,6 +29,8 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair, write_rows
+from answerkey.engines.database import Value
+from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.english.columns import stem_name
 from answerkey.english.question import Question, Word
 from answerkey.order.inspection import Inspection
@@ -38,8 +40,6 @@ from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import list_terms
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import DirectColumn, Source
-from answerkey.sqlite.guard import Value
-from answerkey.sqlite.schema import Column, Table, fold_name, quote_name
 
 _MAX_SHOWN_KEYS = 3  # keys as evidence
 

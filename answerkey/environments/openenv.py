@@ -37,6 +37,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from answerkey.base.log import spell_count
 from answerkey.dataset import Question
+from answerkey.engines.sqlite.clock import describe_clock, read_instant
 from answerkey.environments.questions import (
     explain_query,
     list_terms,
@@ -44,7 +45,6 @@ from answerkey.environments.questions import (
     run_sql,
 )
 from answerkey.reward import Options, RewardPool
-from answerkey.sqlite.clock import describe_clock, read_instant
 
 MAX_CLIENTS = 1024
 MAX_EPISODES = 10_000  # open at once; beyond, the oldest that is not in use is dropped

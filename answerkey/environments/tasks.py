@@ -26,6 +26,7 @@ from answerkey.base.errors import exit_on_error
 from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.environments.questions import (
     EXPORTS,
     RUN_SQL,
@@ -34,7 +35,6 @@ from answerkey.environments.questions import (
     read_terms,
 )
 from answerkey.reward import RewardPool
-from answerkey.sqlite.files import find_inside
 
 TEMPLATES = Path(__file__).parent / "harbor"
 # The modules that `answerkey.reward` imports, beside the standard library.
@@ -49,7 +49,7 @@ _OF_REWARD = (
     "base/secrets.py",
     "reward.py",
     "scoring",
-    "sqlite",
+    "engines",
 )
 # The agent may test queries with programs that use another time.
 _CLOCK = (

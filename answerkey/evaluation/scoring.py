@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 
 from answerkey.base.log import show_progress
 from answerkey.dataset import PassRate, Question, Record, list_reward_terms
+from answerkey.engines.answers import answer_rows
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
 from answerkey.scoring.pool import Pool
 from answerkey.scoring.rules import read_rule
 from answerkey.scoring.worker import RIGHT, Explanation, Job, JobKind, list_trials
-from answerkey.sqlite.answers import answer_rows
-from answerkey.sqlite.files import find_inside
 
 _AT_ONCE = 256  # predictions, before their scores are stored
-_CODE = ("scoring", "sqlite", "evaluation")
+_CODE = ("scoring", "engines", "evaluation")
 _WITH_ROWS = frozenset(DifferenceKind)  # reasons of wrong predictions that have rows
 
 

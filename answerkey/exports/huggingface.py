@@ -28,10 +28,10 @@ from answerkey.dataset import (
     list_reward_terms,
     read_product,
 )
+from answerkey.engines.answers import FLOAT, INTEGER, STRING
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
 from answerkey.exports.row_files import ParquetTable, WrittenFile, write_files
-from answerkey.sqlite.answers import FLOAT, INTEGER, STRING
-from answerkey.sqlite.files import find_inside
 
 # The types of columns. Arrow creates them in milliseconds, `datasets` in half a second.
 TEXT, WHOLE, REAL, BOOLEAN, BINARY = ("string", "int64", "float64", "bool", "binary")

@@ -24,8 +24,8 @@ from answerkey.base.records import (
     replace_file,
 )
 from answerkey.dataset import SIDECARS, Question
+from answerkey.engines.answers import ANSWER_TYPES
 from answerkey.flags import FLAGS
-from answerkey.sqlite.answers import ANSWER_TYPES
 
 if TYPE_CHECKING:
     from answerkey.selection.choice import SelectionSummary

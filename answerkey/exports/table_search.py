@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
-from answerkey.sqlite.schema import Table, fold_name
+from answerkey.engines.schema import Table, fold_name
 
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -41,11 +41,12 @@ from answerkey.base.records import (
     write_manifest,
 )
 from answerkey.dataset import Question, read_product, read_questions
-from answerkey.sqlite.answers import Order, answer_rows, has_choice, read_order
-from answerkey.sqlite.executions import are_same
-from answerkey.sqlite.files import LAYOUT, find_inside, open_database, serialize_database
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import fold_name, quote_name
+from answerkey.engines.answers import Order, answer_rows, has_choice, read_order
+from answerkey.engines.database import QueryError
+from answerkey.engines.executions import are_same
+from answerkey.engines.schema import fold_name, quote_name
+from answerkey.engines.sqlite.files import LAYOUT, find_inside, open_database, serialize_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.variants.rows import TableRows, read_rows
 
 _ADDED_ROWS = 5  # about this many of an added table: enough to see its content

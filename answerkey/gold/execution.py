@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from answerkey.base.reasons import Failure
+from answerkey.engines.answers import GoldAnswer, Queries, answer_on_damaged
+from answerkey.engines.database import Limits
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import QueryTask
-from answerkey.sqlite.answers import GoldAnswer, Queries, answer_on_damaged
-from answerkey.sqlite.guard import GuardedDatabase, Limits
 
 Outcome = GoldAnswer | Failure
 Context = tuple[Limits, str | None]  # the limits, and the time of the clock

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from answerkey.base.reasons import Failure, Reason
+from answerkey.engines.database import end_overdue
+from answerkey.engines.schema import Schema
 from answerkey.shards.runs import QueryTask
 from answerkey.sql.parsed_query import ParsedQuery, parse_query
-from answerkey.sqlite.guard import end_overdue
-from answerkey.sqlite.schema import Schema
 
 MAX_SECONDS = 60  # the last resort: limits that are the same on every machine apply first
 OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")

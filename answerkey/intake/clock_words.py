@@ -32,7 +32,7 @@ def name_clock(sql: str, dialect: str) -> tuple[str, bool]:
 
 def set_clock(sql: str, dialect: str, now: str) -> str:
     """Return a query that has an instant in the place of the clock. `now` is as
-    `answerkey.sqlite.clock.read_instant` writes it; the clock of SQLite shows whole seconds.
+    `answerkey.engines.sqlite.clock.read_instant` writes it; SQLite's clock shows whole seconds.
 
     >>> set_clock("SELECT a FROM t WHERE d > CURRENT_DATE - 7", "postgres", "2025-01-30 09:30:00")
     "SELECT a FROM t WHERE d > (DATE '2025-01-30') - 7"

@@ -25,10 +25,10 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from answerkey.engines.schema import fold_name, quote_name
+from answerkey.engines.sqlite.column_texts import write_has_texts
+from answerkey.engines.sqlite.files import LAYOUT
 from answerkey.intake.engines import DUCKDB, Engine, EngineError, Row, SourceTable, is_nested
-from answerkey.sqlite.column_texts import write_has_texts
-from answerkey.sqlite.files import LAYOUT
-from answerkey.sqlite.schema import fold_name, quote_name
 
 Name = tuple[str, str]  # of a table: its schema, and itself
 Value = int | float | str | bytes | None

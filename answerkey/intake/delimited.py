@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TextIO
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
-from answerkey.sqlite.schema import fold_name
+from answerkey.engines.schema import fold_name
 
 ENDINGS = (".csv", ".tsv")
 

@@ -24,6 +24,13 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 from answerkey.base.secrets import hide_secrets
+from answerkey.engines.answers import shape_answer
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import fold_name
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.intake.clock_words import name_clock, set_clock
 from answerkey.intake.conversion import (
     ConvertedTable,
@@ -53,11 +60,6 @@ from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import DifferenceKind, find_difference
 from answerkey.scoring.rules import Rule
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.answers import shape_answer
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.schema import fold_name, read_schema
 
 # Numbers by value: a sum is a decimal there, and an integer or a float here.
 _RULE = Rule("dialect", numbers_by_value=True)

@@ -34,6 +34,11 @@ from answerkey.corpus.choose_corpora import replace_params
 from answerkey.corpus.corpora import PAGE
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.clock import read_instant
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.conversion_report import REPORT, MadeDatabase, tell_made, write_report
 from answerkey.intake.delimited import TypeChoices
@@ -58,10 +63,6 @@ from answerkey.intake.whole_database import convert, write_comments
 from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
 from answerkey.sections.select_questions import SMALL
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
-from answerkey.sqlite.clock import read_instant
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import read_schema
 
 LAYOUT = "own"  # answerkey.corpus.corpora
 DATABASES = "databases"

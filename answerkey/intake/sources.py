@@ -18,6 +18,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
 from answerkey.base.secrets import has_plain_userinfo, hide_secrets
 from answerkey.corpus.corpora import PAGE
+from answerkey.engines.sqlite.files import check_db_id
 from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.engines import (
     DUCKDB,
@@ -33,7 +34,6 @@ from answerkey.intake.mysql import MySQL
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.questions import DB_ID, GivenQuestions
 from answerkey.intake.servers import copy_bounded, limit_unpacked, load_dump
-from answerkey.sqlite.files import check_db_id
 
 EXPECTED = (
     "a file of SQLite or DuckDB, CSV or Parquet files or a folder of them, what pg_dump wrote, SQL"

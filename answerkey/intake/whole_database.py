@@ -11,11 +11,11 @@ import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
+from answerkey.engines.database import Limits
+from answerkey.engines.schema import quote_name
 from answerkey.intake.conversion import ConvertedTable, Converter
 from answerkey.intake.dialects import Comparer, TranslationError, read_renaming, translate
 from answerkey.intake.engines import Engine, SourceTable
-from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import quote_name
 
 _OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
 

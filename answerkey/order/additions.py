@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.answers import REL_TOL
+from answerkey.engines.database import QueryError, Row
 from answerkey.order.inspection import Inspection
 from answerkey.sql.query_tree import copy_nodes, to_sql
-from answerkey.sqlite.answers import REL_TOL
-from answerkey.sqlite.guard import QueryError, Row
 
 # Rounding errors, as parts of the sum of all absolute values that were added. A sum of n rows is
 # off by about sqrt(n) * 2 ** -54. So is a + b that is summed, since another query sums a and b. Any

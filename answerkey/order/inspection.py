@@ -19,13 +19,15 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
+from answerkey.engines.answers import REL_TOL, Order, answers_match, shape_answer
+from answerkey.engines.database import Limits, QueryError, Row
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import ROWID_NAMES, Schema, fold_name, quote_name
+from answerkey.engines.sqlite.files import immutable_uri
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.query_tree import BINARY, list_collations
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import REL_TOL, Order, answers_match, shape_answer
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import immutable_uri
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
-from answerkey.sqlite.schema import ROWID_NAMES, Schema, affinity, fold_name, quote_name
 
 _MAX_COPIED_BYTES = 200_000_000  # of a database: each worker needs room for a copy
 # A rowid or a table of SQLite's own describes the file, and differs on any copy.

@@ -14,14 +14,14 @@ from typing import TypedDict
 from sqlglot import exp
 
 from answerkey.base.records import Finding, encode_json
+from answerkey.engines.answers import Order
+from answerkey.engines.database import QueryError, Row, Value
+from answerkey.engines.executions import Executions
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import copy_with, find_operand, show_sql, to_sql, unwrap
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import QueryError, Row, Value
 
 
 def is_order_certain(inspection: Inspection) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.engines.database import QueryError, Row, Value
+from answerkey.engines.schema import fold_case, fold_name
 from answerkey.order.inspection import Inspection
 from answerkey.sql.query_tree import (
     SHOWN_CHARACTERS,
@@ -20,8 +22,6 @@ from answerkey.sql.query_tree import (
     write_with,
 )
 from answerkey.sql.scopes import Scopes, inline_aliases
-from answerkey.sqlite.guard import QueryError, Row, Value
-from answerkey.sqlite.schema import fold_case, fold_name
 
 SHOWN_ROWS = 3
 

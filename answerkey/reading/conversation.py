@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 
 from answerkey.base.records import decode_json
 from answerkey.dataset import Question
+from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.environments.questions import RUN_SQL, run_sql
 from answerkey.reading.model import Message, Model, ToolCall
 from answerkey.reading.shown import read_database_schema
 from answerkey.reward import RewardPool
 from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
 from answerkey.sql.parsed_query import parse_query
-from answerkey.sqlite.statement import trim_statement
 
 _FOR_VERDICT = 2  # the last replies, without the tool: one of them to correct the verdict
 _CALLS = 4  # of one reply

@@ -19,15 +19,15 @@ from answerkey.base.log import spell_count
 from answerkey.base.paths import DATABASES
 from answerkey.base.records import encode_json
 from answerkey.dataset import Question
+from answerkey.engines.answers import answer_rows
+from answerkey.engines.schema import Schema, Table, fold_name
+from answerkey.engines.sqlite.clock import describe_clock
+from answerkey.engines.sqlite.files import find_inside
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.report.columns import summarize_table
 from answerkey.risk.explanations import explain_difference
 from answerkey.risk.verdicts import SAME
-from answerkey.sqlite.answers import answer_rows
-from answerkey.sqlite.clock import describe_clock
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import Schema, Table, fold_name
 
 if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import Table, quote_name
+from answerkey.engines.database import QueryError
+from answerkey.engines.schema import Table, quote_name
+from answerkey.engines.sqlite.guard import GuardedDatabase
 
 _FREQUENT = 6  # values of a column
 _NUMBERS = {"integer", "real"}

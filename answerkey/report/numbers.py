@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypedDict
 from answerkey.base.log import spell_count
 from answerkey.base.reasons import Reason
 from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
+from answerkey.engines.answers import ANSWER_TYPES
 from answerkey.flags import EXPLANATIONS
 from answerkey.report.flow import draw_flow
 from answerkey.report.questions import Row, pick_examples
 from answerkey.risk.verdicts import VERDICT_WORDS
-from answerkey.sqlite.answers import ANSWER_TYPES
 
 if TYPE_CHECKING:
     from answerkey.exports.product import RunCounts

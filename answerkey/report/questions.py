@@ -24,6 +24,9 @@ from answerkey.dataset import (
     QuestionSource,
     read_classified,
 )
+from answerkey.engines.schema import SchemaFile, Table
+from answerkey.engines.sqlite.clock import describe_clock
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.flags import DIALECT_DIFFERS
 from answerkey.report.columns import TableSummary, summarize_table
 from answerkey.risk.explanations import (
@@ -35,9 +38,6 @@ from answerkey.risk.explanations import (
     find_doubts,
 )
 from answerkey.risk.verdicts import find_texts_before
-from answerkey.sqlite.clock import describe_clock
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import SchemaFile, Table
 
 if TYPE_CHECKING:
     from answerkey.alternatives.shown import Difference, Rows

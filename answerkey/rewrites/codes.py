@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import quote_name
 from answerkey.rewrites.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import COMPARISONS, read_text
 from answerkey.sql.keys import find_one_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import quote_name
 
 # Step limits of queries of the real rows: one that takes more says nothing.
 _MAX_STEPS = 200_000

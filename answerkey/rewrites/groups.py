@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name
 from answerkey.rewrites.members import toggle_outer_join
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.conditions import join_parts, list_equalities, list_terms
 from answerkey.sql.keys import is_key, list_key
 from answerkey.sql.scopes import DirectColumn, Scopes, Source, write_column
-from answerkey.sqlite.schema import fold_name
 
 
 @contextmanager

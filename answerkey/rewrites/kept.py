@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from answerkey.engines.schema import quote_name
 from answerkey.english.measures import is_never_zero
 from answerkey.english.phrases import asks_for_at_least
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.keys import is_number
 from answerkey.sql.scopes import DirectColumn, Scopes
-from answerkey.sqlite.schema import quote_name
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
 

@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name
 from answerkey.rewrites.trees import Steps, add_condition, changed, is_within, replaced
 from answerkey.sql.conditions import join_parts, list_parts
 from answerkey.sql.keys import is_nullable
 from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import DirectColumn, Scope, Scopes, Source
-from answerkey.sqlite.schema import fold_name
 
 
 @contextmanager

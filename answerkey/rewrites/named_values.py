@@ -7,11 +7,12 @@ from string import ascii_uppercase
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name, quote_name
+from answerkey.engines.sqlite.column_texts import write_texts
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.scopes import Scopes, list_columns
-from answerkey.sqlite.column_texts import write_texts
-from answerkey.sqlite.schema import affinity, fold_name, quote_name
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
 _MIN_WORD_LETTERS = 3  # shorter words are articles and prepositions

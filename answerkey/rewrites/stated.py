@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import Table, fold_name
 from answerkey.english.question import has_phrase
 from answerkey.rewrites.codes import find_values, list_codes
 from answerkey.rewrites.trees import FindRows, Steps, replaced
 from answerkey.sql.keys import is_key
 from answerkey.sql.scopes import DirectColumn, Scope, Scopes, list_columns
-from answerkey.sqlite.schema import Table, fold_name
 
 _FORMULA = re.compile(
     r"\b(count|max|min)\s*\(\s*(distinct\b)?\s*(?:\w+\s*\.\s*)?([\"`\[]?)([\w ]+?)[\"`\]]?\s*\)",

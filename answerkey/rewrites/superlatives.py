@@ -11,12 +11,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name
 from answerkey.rewrites.trees import Steps, add_condition, changed, list_shown, replaced, reverse
 from answerkey.sql.conditions import list_equalities, list_parts
 from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import make_limit, read_integer
 from answerkey.sql.scopes import Scopes, Source, inline_aliases
-from answerkey.sqlite.schema import fold_name
 
 _EXTREMES = (exp.Max, exp.Min)
 

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.schema import quote_name
+from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.english.phrases import asks_for_part
 from answerkey.english.question import find_phrase, has_phrase
 from answerkey.rewrites.patterns import contain_text
@@ -15,8 +17,6 @@ from answerkey.rewrites.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import read_text
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.column_texts import write_holds
-from answerkey.sqlite.schema import quote_name
 
 _MIN_LETTERS = 4  # the letters that two spellings have in common at least
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.database import Row
+from answerkey.engines.schema import Column, Table
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Column, Table, affinity
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
 Steps = Generator[str, None, None]  # the name of each change, while it lasts

@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name, quote_name
 from answerkey.english.phrases import mentions_missing
 from answerkey.english.question import has_phrase
 from answerkey.rewrites.members import leave_out_table
@@ -20,7 +21,6 @@ from answerkey.sql.conditions import join_parts, list_parts, list_terms
 from answerkey.sql.keys import list_key
 from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import DirectColumn, Scopes, Source
-from answerkey.sqlite.schema import fold_name, quote_name
 
 _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
 _STEM_LETTERS = 4  # letters that a word of gold and one of the question have in common

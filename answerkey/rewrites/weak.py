@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from answerkey.engines.database import Row
+from answerkey.engines.schema import Table, fold_name, quote_name
 from answerkey.rewrites.aggregates import swap_aggregate
 from answerkey.rewrites.trees import (
     Change,
@@ -23,8 +25,6 @@ from answerkey.rewrites.trees import (
 )
 from answerkey.sql.query_tree import is_star
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Table, fold_name, quote_name
 
 WEAK_QUERY = "weak_query"
 COUNT_BY_HEART = "count_by_heart"

@@ -12,8 +12,8 @@ from answerkey.alternatives.rules import DOUBTS
 from answerkey.base.errors import OTHER_VERSION, InputError
 from answerkey.base.log import make_printable, spell_count
 from answerkey.dataset import RISK_MEANINGS, Question
+from answerkey.engines.answers import answer_rows
 from answerkey.flags import DIALECT_DIFFERS, EXPLANATIONS
-from answerkey.sqlite.answers import answer_rows
 
 if TYPE_CHECKING:
     from answerkey.alternatives.shown import Difference

@@ -39,6 +39,8 @@ from answerkey.base.log import spell_count
 from answerkey.base.records import Finding, encode_findings, read_json
 from answerkey.dataset import Question
 from answerkey.doubts.catalogue import DOUBTS
+from answerkey.engines.answers import answer_rows
+from answerkey.engines.executions import is_void
 from answerkey.risk.verdicts import (
     OTHER,
     RIGHT,
@@ -50,8 +52,6 @@ from answerkey.risk.verdicts import (
     list_keys,
     name_pair,
 )
-from answerkey.sqlite.answers import answer_rows
-from answerkey.sqlite.executions import is_void
 
 if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair

@@ -16,8 +16,8 @@ from itertools import repeat
 from types import NoneType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
+from answerkey.engines.sqlite.clock import read_instant
 from answerkey.scoring.rules import Rule, read_rule
-from answerkey.sqlite.clock import read_instant
 
 P = ParamSpec("P")
 R = TypeVar("R")

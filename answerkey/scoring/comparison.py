@@ -1,6 +1,6 @@
 """Decide whether predicted rows equal a gold answer by a rule, and say how they differ.
 
-Rows are compared by `answerkey.sqlite.answers`. A rule only says which columns are compared, in
+Rows are compared by `answerkey.engines.answers`. A rule only says which columns are compared, in
 which order, and how values are read. If LIMIT cuts through rows that tie, each choice is right:
 
     ORDER BY weight LIMIT 2 over (a, 5), (b, 7), (c, 7) has two segments: [a], of which a right
@@ -18,8 +18,7 @@ from functools import cache
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
-from answerkey.scoring.rules import Column, Rule, has_float, read_as_floats, read_columns
-from answerkey.sqlite.answers import (
+from answerkey.engines.answers import (
     Floats,
     Order,
     Row,
@@ -33,6 +32,7 @@ from answerkey.sqlite.answers import (
     list_takes,
     match_rows,
 )
+from answerkey.scoring.rules import Column, Rule, has_float, read_as_floats, read_columns
 
 # The search for columns ends after this many values, about a second. It counts values and not
 # seconds, so that no verdict depends on a clock.

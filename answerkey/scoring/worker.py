@@ -25,6 +25,10 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
+from answerkey.engines.answers import OtherAnswer, check_answer, drop_residue
+from answerkey.engines.database import Limits, QueryError, Row
+from answerkey.engines.sqlite.files import find_inside
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.scoring.comparison import (
     DifferenceKind,
     RowDifference,
@@ -35,9 +39,6 @@ from answerkey.scoring.comparison import (
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
 from answerkey.scoring.rules import Rule, read_rule
 from answerkey.scoring.systems import IS_UNIX, TIMER, open_shared, write_first_byte
-from answerkey.sqlite.answers import OtherAnswer, check_answer, drop_residue
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError, Row
 
 RIGHT, WRONG = 1.0, 0.0
 

@@ -19,8 +19,8 @@ from answerkey.base.kinds import (
     one_of,
     text,
 )
-from answerkey.sqlite.clock import EXPECTED_INSTANT, read_instant
-from answerkey.sqlite.files import check_db_ids, find_inside
+from answerkey.engines.sqlite.clock import EXPECTED_INSTANT, read_instant
+from answerkey.engines.sqlite.files import check_db_ids, find_inside
 
 ALL = "all"  # db_list: every database that has questions
 SOURCE_SPLITS = TRAIN, VALIDATION = ("train", "validation")

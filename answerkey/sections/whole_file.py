@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from answerkey.base.kinds import From0, Kind, Text, check_value
 from answerkey.base.paths import name_page
 from answerkey.base.yaml_files import load_yaml
+from answerkey.engines.database import Limits
 from answerkey.flags import FLAGS
 from answerkey.scoring.rules import read_rule
 from answerkey.sections.audit_gold_answers import Thresholds
@@ -23,7 +24,6 @@ from answerkey.sections.exports import HubSettings, ReportDataset, TrainerSettin
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sections.score_rollouts import Reward, ScoreRollouts
 from answerkey.sections.select_questions import SelectQuestions
-from answerkey.sqlite.guard import Limits
 
 PARAMS_PATH = Path("params.yaml")
 

@@ -37,6 +37,7 @@ from answerkey.dataset import (
     is_above,
     is_below,
 )
+from answerkey.engines.answers import has_choice, read_order, write_order
 from answerkey.flags import DIALECT_DIFFERS
 from answerkey.sections.classify_difficulty import (
     METHODS,
@@ -59,7 +60,6 @@ from answerkey.selection.program import (
     order_candidates,
     pick,
 )
-from answerkey.sqlite.answers import has_choice, read_order, write_order
 
 WHY = ["stage", "reason", "detail"]
 _STAGE = "select_questions"

@@ -8,9 +8,9 @@ from typing import Any
 
 from answerkey.base.reasons import Policy, Reason
 from answerkey.dataset import Question
+from answerkey.engines.answers import has_choice
 from answerkey.flags import DIALECT_DIFFERS, FLAGS, sort_flags
 from answerkey.sections.select_questions import TIE_FLAGS
-from answerkey.sqlite.answers import has_choice
 
 SETTLED = ("judged_right", "judged_wrong_sql")  # a verdict says that the answer is right
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import hash_file
-from answerkey.sqlite.files import find_inside
+from answerkey.engines.sqlite.files import find_inside
 
 
 class Database(NamedTuple):

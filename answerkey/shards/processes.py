@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 from answerkey.base.cores import count_cores
 from answerkey.base.errors import InputError
-from answerkey.sqlite.guard import EXPENDABLE_VARIABLE
+from answerkey.engines.database import EXPENDABLE_VARIABLE
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -34,10 +34,10 @@ from answerkey.base.records import (
     replace_file,
     write_jsonl,
 )
+from answerkey.engines.database import OVERDUE_STATUS
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.shards.database_files import Database
 from answerkey.shards.processes import LOCAL, Died, map_tasks, run_alone
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import OVERDUE_STATUS
 
 _QUERIES_PER_TASK = 64
 _NOTE_CHARACTERS = 1000

@@ -29,6 +29,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.generator import Generator
 
+from answerkey.engines.schema import fold_name
 from answerkey.sql.conditions import CONNECTORS, join_parts
 from answerkey.sql.query_tree import (
     LITERALS,
@@ -43,7 +44,6 @@ from answerkey.sql.query_tree import (
     sqlite_dialect,
 )
 from answerkey.sql.scopes import Scope, Scopes, Source
-from answerkey.sqlite.schema import fold_name
 
 # Raised if there is no canonical form: ValueError for an unknown name, the others for a tree of an
 # unforeseen shape.

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import fold_name
 from answerkey.sql.query_tree import show_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, list_merged
-from answerkey.sqlite.schema import fold_name
 
 CONNECTORS = (exp.And, exp.Or)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)

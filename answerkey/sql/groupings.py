@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from answerkey.engines.schema import Table, fold_name
 from answerkey.sql.conditions import list_joins, list_merged_columns, list_terms
 from answerkey.sql.keys import list_sure_keys
 from answerkey.sql.query_tree import is_aggregate, is_windowed, read_integer
@@ -23,7 +24,6 @@ from answerkey.sql.scopes import (
     find_join,
     inline_aliases,
 )
-from answerkey.sqlite.schema import Table, fold_name
 
 Keys = Callable[[Table], Iterable[frozenset[str]]]  # the folded names of each key of a table
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from answerkey.sqlite.schema import Column, Schema, Table, affinity, fold_name
+from answerkey.engines.schema import Column, Schema, Table, fold_name
+from answerkey.engines.sqlite.schema import affinity
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ID_WORDS = frozenset(

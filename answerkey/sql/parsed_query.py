@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from answerkey.base.reasons import Failure, Reason
 from answerkey.base.records import HARDNESS_LEVELS
+from answerkey.engines.schema import Schema, fold_name
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.query_tree import (
     TooComplexError,
@@ -20,7 +21,6 @@ from answerkey.sql.query_tree import (
     parse_sql,
 )
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Schema, fold_name
 
 # Features whose names are sqlglot's names of nodes.
 _CLAUSES = ("cte", "distinct", "having", "limit", "offset", "where", "window")

@@ -18,9 +18,10 @@ from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
-from answerkey.sqlite.guard import MAX_SQL_BYTES
-from answerkey.sqlite.schema import affinity, fold_case, fold_name
-from answerkey.sqlite.statement import trim_statement
+from answerkey.engines.database import MAX_SQL_BYTES
+from answerkey.engines.schema import fold_case, fold_name
+from answerkey.engines.sqlite.schema import affinity
+from answerkey.engines.sqlite.statement import trim_statement
 
 # Of 17,731 queries that people and models wrote for Spider and BIRD, the longest has 147. The time
 # to read a tree may grow with the square of its size.

@@ -17,6 +17,9 @@ from typing import Any, TypeVar, overload
 
 from sqlglot import exp
 
+from answerkey.engines.database import MAX_COLUMNS
+from answerkey.engines.schema import ROWID_NAMES, Column, Schema, Table, fold_name
+from answerkey.engines.sqlite.schema import has_collation
 from answerkey.sql.keys import References
 from answerkey.sql.query_tree import (
     TooComplexError,
@@ -29,8 +32,6 @@ from answerkey.sql.query_tree import (
     sees_outer_names,
     selects_of,
 )
-from answerkey.sqlite.guard import MAX_COLUMNS
-from answerkey.sqlite.schema import ROWID_NAMES, Column, Schema, Table, fold_name, has_collation
 
 _Node = TypeVar("_Node", bound=exp.Expr)
 

@@ -11,10 +11,11 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
 
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions, are_same
+from answerkey.engines.schema import quote_name
+from answerkey.engines.sqlite.guard import RefilledDatabase
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.executions import Executions, are_same
-from answerkey.sqlite.guard import Limits, RefilledDatabase
-from answerkey.sqlite.schema import quote_name
 from answerkey.suites.gate import (
     GoldAnswer,
     answer_gold,

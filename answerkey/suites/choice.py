@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from answerkey.engines.executions import are_same
 from answerkey.sections.generate_test_suites import SuiteSettings
-from answerkey.sqlite.executions import are_same
 from answerkey.suites.asked import Answer, Answers, AskedVariants, Guarded
 from answerkey.suites.cover import (
     BY_HEART_WEIGHT,

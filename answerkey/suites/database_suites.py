@@ -29,13 +29,13 @@ from answerkey.base.records import (
     replace_file,
     write_json,
 )
+from answerkey.engines.database import Limits
+from answerkey.engines.schema import decode_schema
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks, run_alone
 from answerkey.shards.runs import ShardDirectory, count_databases, remove_others
-from answerkey.sqlite.files import find_inside
-from answerkey.sqlite.guard import Limits
-from answerkey.sqlite.schema import decode_schema
 from answerkey.suites.pool import DatabaseSuites, make_suites, name_files
 from answerkey.suites.questions import SuiteQuestion
 

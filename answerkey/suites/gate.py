@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from answerkey.engines.answers import Order
+from answerkey.engines.database import QueryError, Row
+from answerkey.engines.executions import Executions, are_same, is_void
+from answerkey.engines.schema import Schema
 from answerkey.order.inspection import AnswerBounds, Inspection
 from answerkey.order.row_order import list_cuts, read_row_order
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.executions import Executions, are_same, is_void
-from answerkey.sqlite.guard import QueryError, Row
-from answerkey.sqlite.schema import Schema
 from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import Case, GoldQuery
 

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Shard, hash_value
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import Schema
 from answerkey.suites.asked import AskedVariants
 from answerkey.suites.choice import Choice, choose, list_killed
 from answerkey.suites.questions import SuiteQuestion

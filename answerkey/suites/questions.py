@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from answerkey.engines.answers import Order, has_choice, read_order
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.answers import Order, has_choice, read_order
 
 
 class SuiteQuestion(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.alternatives.shown import Difference, show_difference
-from answerkey.sqlite.answers import shape_answer, write_order
-from answerkey.sqlite.guard import Value
+from answerkey.engines.answers import shape_answer, write_order
+from answerkey.engines.database import Value
 from answerkey.suites.asked import AskedVariants, Refusal
 from answerkey.suites.choice import Suite
 from answerkey.suites.gate import GoldAnswer

@@ -16,13 +16,13 @@ from sqlglot import exp
 
 from answerkey.alternatives.neighbors import list_neighbors, list_neighbors_of_rows
 from answerkey.base.records import hash_value
+from answerkey.engines.answers import Order
+from answerkey.engines.database import Row
+from answerkey.engines.executions import Executions, are_same
+from answerkey.engines.schema import Schema
 from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql, unwrap
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.executions import Executions, are_same
-from answerkey.sqlite.guard import Row
-from answerkey.sqlite.schema import Schema
 from answerkey.suites.questions import SuiteQuestion
 from answerkey.variants.constants import fold_dates
 

@@ -21,9 +21,9 @@ from answerkey.base.records import (
     read_share,
 )
 from answerkey.dataset import AUDIT, EXCLUDED, FIELDS, SUITES, Record, read_classified
+from answerkey.engines.answers import ANSWER_TYPES, answer_rows, classify_answer_type
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.sections.select_questions import SelectQuestions, Targets
-from answerkey.sqlite.answers import ANSWER_TYPES, answer_rows, classify_answer_type
-from answerkey.sqlite.files import find_inside
 
 _TEXT_FIELDS = ("question_id", "question_text", "database_name", "gold_sql")
 _VOCABULARIES = {"answer_type": ANSWER_TYPES, "difficulty": DIFFICULTIES, "split": SPLITS}

@@ -20,23 +20,24 @@ from sqlglot.errors import SqlglotError
 from answerkey.base.paths import DATABASES, PRODUCT
 from answerkey.base.records import EASY, HARD, MEDIUM, SPLITS, hash_file, read_jsonl
 from answerkey.dataset import AUDIT, PASS_RATES, SIDECARS, SUITES, Record, read_questions
-from answerkey.order.inspection import Inspection
-from answerkey.order.row_order import read_row_order
-from answerkey.sections.classify_difficulty import RANK, DifficultyRule
-from answerkey.sections.select_questions import SelectQuestions, Targets
-from answerkey.sql.parsed_query import TABLE_NODES, classify_hardness, list_tables
-from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.answers import (
+from answerkey.engines.answers import (
     Order,
     answers_match,
     classify_answer_type,
     read_order,
     shape_answer,
 )
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import find_inside, open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
-from answerkey.sqlite.schema import read_schema
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.files import find_inside, open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
+from answerkey.order.inspection import Inspection
+from answerkey.order.row_order import read_row_order
+from answerkey.sections.classify_difficulty import RANK, DifficultyRule
+from answerkey.sections.select_questions import SelectQuestions, Targets
+from answerkey.sql.parsed_query import TABLE_NODES, classify_hardness, list_tables
+from answerkey.sql.query_tree import parse_sql
 from answerkey.validation.checks import (
     ValidationError,
     check_set,

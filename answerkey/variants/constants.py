@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.schema import Column, Table
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.conditions import COMPARISONS, Comparison, list_comparisons, read_text
 from answerkey.sql.query_tree import (
     find_with,
@@ -23,7 +25,6 @@ from answerkey.sql.query_tree import (
     write_with,
 )
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import Column, Table, affinity
 from answerkey.variants.rows import Rows, find_positions
 
 _LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from answerkey.sqlite.schema import quote_name
+from answerkey.engines.schema import quote_name
 from answerkey.variants.constants import Conditions, Constant, invent_value, make_new
 from answerkey.variants.facts import (
     DANGLING,

@@ -17,7 +17,8 @@ from itertools import combinations, permutations
 from math import exp, isclose, log
 from typing import Any, NamedTuple
 
-from answerkey.sqlite.schema import Column, affinity
+from answerkey.engines.schema import Column
+from answerkey.engines.sqlite.schema import affinity
 from answerkey.variants.constants import read_number
 from answerkey.variants.rows import Family, Reference, Row, Rows, TableRows
 

@@ -18,9 +18,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from answerkey.base.errors import InputError
-from answerkey.sqlite.clock import set_clock_of
-from answerkey.sqlite.files import LAYOUT, open_database, serialize_database
-from answerkey.sqlite.schema import ForeignKey, Table, fold_name, quote_name, read_schema
+from answerkey.engines.schema import ForeignKey, Table, fold_name, quote_name
+from answerkey.engines.sqlite.clock import set_clock_of
+from answerkey.engines.sqlite.files import LAYOUT, open_database, serialize_database
+from answerkey.engines.sqlite.schema import read_schema
 
 _PAGE_BYTES = 512  # the least: a table takes a page at least, and a small database is few of them
 Row = tuple[Any, ...]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
 from answerkey.alternatives.neighbors import NEIGHBORS, list_neighbors
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 from tests.shared.paths import ROOT
 from tests.shared.random_queries import WORLD, QueryMaker
 

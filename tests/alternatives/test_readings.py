@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from answerkey.alternatives.readings import list_readings
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.schema import read_schema
 
 HARBOUR = """
 CREATE TABLE port (

@@ -16,12 +16,12 @@ from answerkey.alternatives.neighbors import (
 )
 from answerkey.alternatives.readings import READINGS_BY_NAME, list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.flags import FLAGS
 from answerkey.rewrites.trees import Change
 from answerkey.rewrites.weak import COUNT_BY_HEART, WEAK_QUERY, list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 from tests.shared.paths import ROOT
 from tests.shared.transcripts import put_table
 

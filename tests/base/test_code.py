@@ -30,7 +30,12 @@ CHANGES = {
     "how work is shared": ("answerkey/shards/runs.py", "64", "32", set()),
     "what a stage logs": ("stages/compute_gold_answers.py", " executed: ", " ran: ", set()),
     "a reason": ("answerkey/base/reasons.py", '"blob"', '"binary"', set(MAKERS)),
-    "the guard": ("answerkey/sqlite/guard.py", "NOT_A_SELECT", "SQL_ERROR", set(MAKERS)),
+    "the guard": (
+        "answerkey/engines/sqlite/guard.py",
+        "NOT_A_SELECT",
+        "SQL_ERROR",
+        {"answers", "audit", "suites"},
+    ),
     "a probe": ("answerkey/doubts/answers.py", "many_rows", "rows", {"audit"}),
     "a word of English": ("answerkey/english/comparatives.py", "|never", "", {"audit"}),
     "a neighbor": ("answerkey/alternatives/neighbors.py", "join_type", "outer", {"suites"}),

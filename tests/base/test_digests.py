@@ -29,7 +29,7 @@ OF_SQLGLOT = {
 }
 # What is changed in a file, and the stages whose digest moves.
 CHANGES = {
-    "a docstring": ("answerkey/sqlite/guard.py", DOCSTRING, set()),
+    "a docstring": ("answerkey/engines/sqlite/guard.py", DOCSTRING, set()),
     "the log": ("answerkey/base/log.py", CODE, set()),
     "a doubt": (
         "answerkey/doubts/answers.py",

@@ -28,7 +28,8 @@ from answerkey.comparison.compare import (
     normalize_sql,
 )
 from answerkey.dataset import Question
-from answerkey.sqlite.schema import Schema, read_schema
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.schema import read_schema
 from tests.shared.joined_questions import make_joined
 
 

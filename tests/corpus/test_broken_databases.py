@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from answerkey.base.errors import InputError
 from answerkey.corpus.databases import UnreadableDatabaseError, check_database
 from answerkey.corpus.downloads import read_tables
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.variants.rows import read_rows
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World, list_stages

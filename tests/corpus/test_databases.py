@@ -25,7 +25,7 @@ from answerkey.corpus.databases import (
     read_descriptions,
     replace_database,
 )
-from answerkey.sqlite.files import check_db_ids, find_inside, open_database
+from answerkey.engines.sqlite.files import check_db_ids, find_inside, open_database
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
 

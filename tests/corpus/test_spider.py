@@ -18,9 +18,10 @@ from answerkey.base.paths import CORRECTIONS, VERDICTS
 from answerkey.base.records import hash_question
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import LoadedCorpora, load_corpora, read_corrections
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.risk.verdicts import RIGHT, WRONG, Key, Verdict, read_verdict_file
 from answerkey.sections.corpora import Download
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.hub_server import run_hubs
 from tests.shared.paths import ROOT
 

@@ -12,8 +12,8 @@ from answerkey.base.errors import InputError
 from answerkey.corpus.records import SourceQuestion
 from answerkey.corpus.split_rules import choose_held_out, choose_splits
 from answerkey.corpus.splits import assign_splits
+from answerkey.engines.schema import Column, Schema, Table
 from answerkey.sections.corpora import SplitRule
-from answerkey.sqlite.schema import Column, Schema, Table
 
 COLUMNS = tuple(Column(name, "", False, 0) for name in ("id", "name", "weight"))
 SHIP = Schema((Table("ship", False, COLUMNS),))

@@ -14,11 +14,12 @@ from answerkey.doubts.audit import (
 )
 from answerkey.doubts.catalogue import DOUBTS
 from answerkey.doubts.literal_not_in_column import find_literal_not_in_column
+from answerkey.engines.answers import shape_answer
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.english.question import Question
 from answerkey.order.inspection import ReorderedCopy
 from answerkey.sections.audit_gold_answers import Thresholds
-from answerkey.sqlite.answers import shape_answer
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 
 

@@ -28,10 +28,10 @@ import yaml
 
 from answerkey.doubts.audit import audit_query, report_question
 from answerkey.doubts.catalogue import DOUBTS
+from answerkey.engines.answers import shape_answer
 from answerkey.english.question import Question
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sql.query_tree import parse_sql, to_sql
-from answerkey.sqlite.answers import shape_answer
 from tests.shared.probe_world import DATABASES, ProbeWorld
 
 FIXTURES = {

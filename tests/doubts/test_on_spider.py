@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from answerkey.doubts.catalogue import DOUBTS
+from answerkey.engines.database import QueryError
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import read_schema
 
 pytestmark = [
     pytest.mark.slow,

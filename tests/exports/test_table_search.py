@@ -7,8 +7,8 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.exports.table_search import TableSearch
-from answerkey.sqlite.schema import read_schema
 
 SCHEMA = """
 CREATE TABLE keeper (id INT, full_name TEXT);

@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from answerkey.engines.schema import ForeignKey, Schema
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.intake.conversion import (
     DIGITS,
     NO_NUMBER,
@@ -20,8 +23,6 @@ from answerkey.intake.conversion import (
 )
 from answerkey.intake.engines import DuckDB
 from answerkey.intake.whole_database import convert
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.schema import ForeignKey, Schema, read_schema
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
 

@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerkey.base.errors import InputError
+from answerkey.engines.schema import quote_name
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.delimited import TypeChoices, read_table
 from answerkey.intake.engines import DuckDB
 from answerkey.intake.whole_database import convert
-from answerkey.sqlite.schema import quote_name
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra `convert`")
 

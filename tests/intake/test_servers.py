@@ -18,14 +18,15 @@ from typing import Any
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.engines.schema import ForeignKey
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.intake import servers
 from answerkey.intake.conversion import NO_TIME
 from answerkey.intake.dialects import Comparer, read_renaming
 from answerkey.intake.engines import EngineError
 from answerkey.intake.sources import GivenDatabase, open_source
 from answerkey.intake.whole_database import convert
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.schema import ForeignKey, read_schema
 from tests.shared.checkout import run
 
 TABLES = """

@@ -15,14 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answerkey.engines.answers import shape_answer
+from answerkey.engines.database import Limits, Row
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection
 from answerkey.reward import score
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.answers import shape_answer
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
-from answerkey.sqlite.schema import read_schema
 
 RULES = ("strict", "spider", "bird", "multiset", "set", "list")
 ENTRY = "CREATE TABLE entry (id INTEGER PRIMARY KEY, a, b, part INTEGER)"

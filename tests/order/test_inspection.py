@@ -7,9 +7,10 @@ from contextlib import closing
 import pytest
 
 from answerkey.doubts.row_order_dependent import find_row_order_dependent
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.order import inspection
 from answerkey.order.inspection import ReorderedCopy
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
 from tests.shared.probe_world import ProbeWorld
 
 NUMBERS = ", ".join(f"({n}, 'n{n}', {n % 3}, {n}.1)" for n in range(60))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerkey.engines.answers import has_choice, shape_answer
 from answerkey.order.row_order import find_row_order
 from answerkey.scoring.comparison import rows_match
 from answerkey.scoring.rules import read_rule
-from answerkey.sqlite.answers import has_choice, shape_answer
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from answerkey.base.records import Finding
 from answerkey.doubts.limit_without_order import find_limit_without_order
 from answerkey.doubts.tie_at_limit import find_tie_at_limit
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.order.inspection import Inspection
 from answerkey.order.ties import read_ties
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, Limits
 from tests.shared.probe_world import ProbeWorld
 
 WORLD = """

@@ -328,7 +328,7 @@ CHANGES = {
     "a docstring of a section": (f"answerkey/sections/{SUITES}.py", DOCSTRING, [SUITES], []),
     "one that other stages know": (f"answerkey/sections/{AUDIT}.py", DOCSTRING, [AUDIT], []),
     "one of the room of foreign SQL": (
-        "answerkey/sqlite/guard.py",
+        "answerkey/engines/sqlite/guard.py",
         DOCSTRING,
         ["download_databases", "load_questions"],
         [],

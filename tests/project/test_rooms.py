@@ -16,7 +16,7 @@ from tests.shared.paths import ROOT, list_imports
 
 # What they may import besides, which needs the standard library alone, too.
 PLAIN = (
-    "answerkey.sqlite.files",
+    "answerkey.engines.sqlite.files",
     *(f"answerkey.base.{name}" for name in ("cores", "errors", "kinds", "log", "paths", "secrets")),
     *("answerkey.base.reasons", "answerkey.base.records"),
     "answerkey.dataset",
@@ -28,9 +28,9 @@ OPTIONAL = ("orjson", "pyarrow", "tqdm")
 @pytest.mark.parametrize(
     ("room", "rooms"),
     [
-        ("sqlite", {"sqlite"}),
-        ("scoring", {"scoring", "sqlite"}),
-        ("evaluation", {"evaluation", "scoring", "sqlite"}),
+        ("engines", {"engines"}),
+        ("scoring", {"scoring", "engines"}),
+        ("evaluation", {"evaluation", "scoring", "engines"}),
     ],
 )
 def test_scoring_and_evaluation_need_the_standard_library_alone(room: str, rooms: set[str]) -> None:

@@ -6,10 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.report.columns import TableSummary, summarize_table
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import read_schema
 
 _SHIPS = """
 CREATE TABLE ship (id INTEGER PRIMARY KEY, flag TEXT, weight, "of which" TEXT, log BLOB, note);

@@ -9,9 +9,9 @@ import pytest
 from answerkey.alternatives.readings import list_readings
 from answerkey.base.records import Finding
 from answerkey.doubts.repairs import Gold, Tried, try_alternatives
+from answerkey.engines.executions import Executions
 from answerkey.rewrites.trees import Change
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.executions import Executions
 from tests.shared.probe_world import ProbeWorld
 
 CLINIC = """

@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sql.query_tree import parse_sql, to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 
 _BARNS = """
 CREATE TABLE barn (id INTEGER PRIMARY KEY, town TEXT);

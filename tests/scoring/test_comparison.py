@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answerkey.engines.answers import shape_answer
 from answerkey.scoring.comparison import SHOWN_CHARACTERS, SHOWN_ROWS, find_difference, rows_match
 from answerkey.scoring.rules import RULES, read_number, read_rule
-from answerkey.sqlite.answers import shape_answer
 
 ANY_ORDER = [name for name, rule in RULES.items() if rule.columns != "same"]
 FEW_VALUES = st.sampled_from([None, 0, 1, 2, 1.0, 2.5, "1", "a"])

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from answerkey.base.errors import InputError
+from answerkey.engines.database import Limits
 from answerkey.sections.corpora import check_corpora
 from answerkey.sections.exports import ReportDataset
 from answerkey.sections.select_questions import Targets
 from answerkey.sections.whole_file import read_params
-from answerkey.sqlite.guard import Limits
 from tests.shared.paths import ROOT
 
 PROJECT = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))

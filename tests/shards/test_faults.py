@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from answerkey.sqlite.guard import Limits
+from answerkey.engines.database import Limits
 from tests.shared.fleet_world import Project
 from tests.shared.paths import ROOT
 from tests.shared.processes import MARK, find_processes, heed_interrupts, kill, wait_until

@@ -15,8 +15,8 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
+from answerkey.engines.database import QueryError
 from answerkey.shards.processes import RAY, Died, map_tasks, run_alone
-from answerkey.sqlite.guard import QueryError
 from tests.shared.processes import heed_interrupts, wait_until
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")

@@ -13,8 +13,8 @@ import pytest
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
+from answerkey.engines.database import QueryError
 from answerkey.shards.processes import RAY, Died, check_versions, list_versions, map_tasks
-from answerkey.sqlite.guard import QueryError
 from tests.shards.test_faults import Stage
 from tests.shards.test_processes import die_on, fail_on, sleep_long, squares
 from tests.shards.test_runs import ANSWERS_CHANGE, change

@@ -18,6 +18,7 @@ import pytest
 from answerkey.base import records
 from answerkey.base.errors import InputError
 from answerkey.base.records import Shard, cut_in_shards, list_shards, read_shards
+from answerkey.engines.database import OVERDUE_STATUS
 from answerkey.shards import runs
 from answerkey.shards.runs import (
     DatabaseWork,
@@ -26,7 +27,6 @@ from answerkey.shards.runs import (
     count_reasons,
     list_set_aside,
 )
-from answerkey.sqlite.guard import OVERDUE_STATUS
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World
 
@@ -385,7 +385,7 @@ def test_shard_whose_records_fail_stays_as_it_was(reopen):
 
 # What is changed: in which module, from what, to what.
 ANSWERS_CHANGE = (
-    "answerkey/sqlite/answers.py",
+    "answerkey/engines/answers.py",
     "return [list(row) for row in rows]",
     "return [list(row) for row in rows][::-1]",
 )

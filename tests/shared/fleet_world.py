@@ -5,8 +5,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from answerkey.base.records import hash_file
+from answerkey.engines.database import Limits
 from answerkey.sections.whole_file import read_params
-from answerkey.sqlite.guard import Limits
 from stages import compute_gold_answers as stage
 from tests.shared.databases import make_database
 from tests.shared.project_world import write_params

@@ -8,11 +8,13 @@ from pathlib import Path
 from sqlglot import parse_one
 
 from answerkey.base.records import Finding
+from answerkey.engines.database import Row
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.english.question import Question
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase, Row
-from answerkey.sqlite.schema import Schema, read_schema
 
 
 class ProbeWorld:

@@ -9,11 +9,11 @@ from typing import Any
 
 from answerkey.base.records import hash_file
 from answerkey.dataset import Question
+from answerkey.engines.answers import compute_gold_answer
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.row_files import write_files
 from answerkey.exports.trainers import FORMATS
 from answerkey.reward import score_completions
-from answerkey.sqlite.answers import compute_gold_answer
 from tests.shared.databases import make_database
 from tests.shared.project_world import HARBOUR
 

@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sqlglot.errors import SqlglotError
 
+from answerkey.engines.answers import answers_match, shape_answer
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.canonical import NO_FORM, canonical_tree, write_sql, write_template
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import answers_match, shape_answer
-from answerkey.sqlite.schema import Schema, read_schema
 
 WORLD = """
 CREATE TABLE harbour (id INTEGER PRIMARY KEY, Name TEXT, country TEXT, depth REAL);

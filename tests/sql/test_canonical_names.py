@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.canonical import qualify_names
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 
 WORLD = """
 CREATE TABLE Ship (hull TEXT PRIMARY KEY, name TEXT, "gross weight" INT, escort TEXT);

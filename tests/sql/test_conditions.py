@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.conditions import (
     is_join_condition,
     join_parts,
@@ -16,7 +17,6 @@ from answerkey.sql.conditions import (
 )
 from answerkey.sql.query_tree import parse_sql, to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 
 WORLD = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT);

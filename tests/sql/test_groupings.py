@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.query_tree import parse_sql, to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 
 WORLD = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, town TEXT);

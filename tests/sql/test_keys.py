@@ -5,8 +5,9 @@ from contextlib import closing
 
 import pytest
 
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.keys import References, is_key, list_key, list_sure_keys
-from answerkey.sqlite.schema import Schema, read_schema
 
 WORLD = """
 CREATE TABLE student (StuID INTEGER PRIMARY KEY, full_name TEXT, mentor INT REFERENCES student);

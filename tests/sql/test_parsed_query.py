@@ -13,6 +13,8 @@ import sqlglot
 from sqlglot import exp, parse_one
 
 from answerkey.base.reasons import Reason
+from answerkey.engines.schema import Column, Schema, Table
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.parsed_query import (
     EASY,
     EXTRA,
@@ -24,7 +26,6 @@ from answerkey.sql.parsed_query import (
     list_features,
     parse_query,
 )
-from answerkey.sqlite.schema import Column, Schema, Table, read_schema
 
 
 @pytest.mark.parametrize(

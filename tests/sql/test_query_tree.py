@@ -8,8 +8,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
+from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.sql.query_tree import make_limit, parse_sql, sqlite_dialect, to_sql, write_with
-from answerkey.sqlite.statement import trim_statement
 
 QUERIES = [
     "SELECT name, count(*) FROM ship AS T1 WHERE id IN (SELECT 1) GROUP BY 1 ORDER BY 2 LIMIT 3",

@@ -12,11 +12,13 @@ import pytest
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from answerkey.engines.database import QueryError
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.canonical import canonical_tree, write_sql
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import Schema, read_schema
 from tests.shared.random_queries import WORLD, QueryMaker
 
 QUERIES = 1000

@@ -7,9 +7,9 @@ from contextlib import closing
 import pytest
 from sqlglot import exp, parse_one
 
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.schema import read_schema
 
 WORLD = """
 CREATE TABLE harbour (id INTEGER PRIMARY KEY, name TEXT, country TEXT, depth REAL);

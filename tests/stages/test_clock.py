@@ -11,11 +11,11 @@ import pytest
 
 from answerkey.base.records import write_jsonl
 from answerkey.dataset import make_questions, read_product, read_rows
+from answerkey.engines.answers import compute_gold_answer
 from answerkey.environments.questions import explain_query, list_terms
 from answerkey.evaluate import score_file
 from answerkey.loading import load
 from answerkey.reward import RewardPool
-from answerkey.sqlite.answers import compute_gold_answer
 from stages import validate_dataset
 from tests.shared.paths import ROOT
 from tests.shared.project_world import World

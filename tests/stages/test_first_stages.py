@@ -23,14 +23,14 @@ from answerkey.base.records import Shard, hash_file, read_shards, write_jsonl
 from answerkey.corpus.corpora import parse_corpora
 from answerkey.corpus.loading import load_spider_questions
 from answerkey.corpus.splits import assign_splits
+from answerkey.engines.database import QueryError
+from answerkey.engines.schema import Schema, SchemaFile, Table, encode_schema
 from answerkey.gold import parsing
 from answerkey.gold.execution import execute_task
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import ExecutionSettings, read_params
 from answerkey.shards.runs import QueryRun
 from answerkey.sql.parsed_query import parse_query
-from answerkey.sqlite.guard import QueryError
-from answerkey.sqlite.schema import Schema, SchemaFile, Table, encode_schema
 from stages import compute_gold_answers as stage
 from stages import parse_gold_sql
 from stages.parse_gold_sql import plan_works

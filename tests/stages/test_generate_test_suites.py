@@ -15,8 +15,8 @@ import pytest
 from answerkey.base import records
 from answerkey.base.errors import InputError
 from answerkey.base.records import hash_file, write_jsonl
+from answerkey.engines.answers import answer_rows
 from answerkey.reward import explain_score, score_sql
-from answerkey.sqlite.answers import answer_rows
 from answerkey.suites import database_suites
 from answerkey.suites.pool import make_suites
 from tests.shared.checkout import hash_tree

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from answerkey.base.reasons import Reason
 from answerkey.base.records import DIFFICULTIES, HARDNESS_LEVELS, SPLITS
+from answerkey.engines.schema import SchemaFile
 from answerkey.flags import EXPLANATIONS, FLAGS
 from answerkey.report.flow import draw_flow
 from answerkey.report.numbers import list_codes, make_chart, make_filters, tabulate_supply
@@ -30,7 +31,6 @@ from answerkey.report.questions import (
     show_answer,
     show_suite,
 )
-from answerkey.sqlite.schema import SchemaFile
 from tests.shared.joined_questions import make_joined
 from tests.shared.report_world import EVAL, HOSTILE, REPORT, TRAIN, build_report, run_stages
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from answerkey.alternatives.readings import list_readings
 from answerkey.doubts.repairs import Gold, try_alternatives
+from answerkey.engines.answers import Order
+from answerkey.engines.executions import Executions
+from answerkey.engines.schema import Schema
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.answers import Order
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.schema import Schema
 from answerkey.suites.questions import SuiteQuestion
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import read_schema
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.suites.rivals import RealDatabase
 from tests.shared.databases import make_database
 

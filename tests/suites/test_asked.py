@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.engines.database import Limits
 from answerkey.rewrites.trees import Change
-from answerkey.sqlite.guard import Limits
 from answerkey.suites.asked import AskedVariants
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import Case, RealDatabase, make_guess, read_cases

@@ -13,16 +13,18 @@ import pytest
 from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.base.records import Shard
 from answerkey.comparison.join import find_in_suite
+from answerkey.engines.answers import Order, shape_answer
+from answerkey.engines.database import Limits, Row
+from answerkey.engines.executions import Executions, are_same
+from answerkey.engines.schema import Schema
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.reward import score
 from answerkey.rewrites.weak import list_fitted, list_weak
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import parse_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.answers import Order, shape_answer
-from answerkey.sqlite.executions import Executions, are_same
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits, Row
-from answerkey.sqlite.schema import Schema, read_schema
 from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import RealDatabase, read_cases, write_by_heart

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from answerkey.base.records import Shard
+from answerkey.engines.answers import shape_answer
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.files import open_database
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.reward import score
 from answerkey.sections.generate_test_suites import SuiteSettings
-from answerkey.sqlite.answers import shape_answer
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.files import open_database
-from answerkey.sqlite.guard import GuardedDatabase, Limits
-from answerkey.sqlite.schema import read_schema
 from answerkey.suites.pool import make_suites
 from answerkey.suites.records import SuiteRecord
 from tests.suites.asked import ask

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from answerkey.base.records import hash_file
+from answerkey.engines.database import Limits
 from answerkey.sections.classify_difficulty import PASS_RATE, RANK, SOURCE, SPIDER, DifficultyRule
 from answerkey.sections.select_questions import Targets
-from answerkey.sqlite.guard import Limits
 from answerkey.validation.checks import check_sidecars
 from answerkey.validation.dataset import GoldFacts, check_answers, derive_facts, validate_dataset
 from tests.shared.databases import make_database

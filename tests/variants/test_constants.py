@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.engines.executions import Executions
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.schema import read_schema
 from answerkey.sql.query_tree import parse_sql, to_sql
 from answerkey.sql.scopes import Scopes
-from answerkey.sqlite.executions import Executions
-from answerkey.sqlite.guard import GuardedDatabase
-from answerkey.sqlite.schema import read_schema
 from answerkey.variants.constants import (
     Conditions,
     Spelling,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.sqlite.schema import Column
+from answerkey.engines.schema import Column
 from answerkey.suites.rivals import write_by_heart
 from answerkey.variants.facts import ColumnFacts
 from answerkey.variants.fuzzer import RECIPES

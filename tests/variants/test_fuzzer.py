@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerkey.sqlite.schema import quote_name
+from answerkey.engines.schema import quote_name
 from answerkey.variants import fuzzer
 from answerkey.variants.constants import Conditions
 from answerkey.variants.fuzzer import RECIPES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.sqlite.schema import quote_name
+from answerkey.engines.schema import quote_name
 
 
 def write_texts(

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.sqlite.executions import Executions, is_void
-from answerkey.sqlite.guard import GuardedDatabase, Limits
+from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions, is_void
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from tests.shared.databases import make_database
 
 _COUNT = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {}) SELECT {} FROM n"

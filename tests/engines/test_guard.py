@@ -9,7 +9,8 @@ import sqlite3
 import pytest
 
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from tests.shared.databases import make_database
 
 SCHEMA = """

@@ -17,53 +17,24 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from answerkey.base.kinds import From1
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.clock import NOW_KEYWORDS, Clock
-from answerkey.sqlite.files import immutable_uri
-from answerkey.sqlite.statement import trim_statement
-
-# Limits of the text of a query: compiling and parsing cannot be interrupted.
-MAX_SQL_BYTES = 100_000
-MAX_COLUMNS = 1000  # of each SELECT, after every `*` is expanded
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The limits of one query.
-
-    max_steps: SQLite virtual machine steps, rounded up to thousands.
-    max_rows: rows of the answer.
-    max_value_bytes: bytes of one value, in the answer or in an intermediate result.
-    max_answer_bytes: bytes of the answer: those of its text, and 8 for every other value.
-    max_heap_bytes: heap of SQLite. It holds for the whole process and can only be lowered
-        (SQLite manual, PRAGMA hard_heap_limit).
-    max_seconds: the last resort.
-    """
-
-    max_steps: From1 = 100_000_000
-    max_rows: From1 = 20_000
-    max_value_bytes: From1 = 1_000_000
-    max_answer_bytes: From1 = 16_000_000
-    max_heap_bytes: From1 = 536_870_912
-    max_seconds: From1 = 120
-
-    def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"limit {name}: expected a whole number from 1, found {value!r}")
-
-
-# Set in processes that the run can lose. The process of a trainer is never one of them.
-EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
-# Exit status of a worker whose query is overdue; no other end has this status.
-OVERDUE_STATUS = 75
+from answerkey.engines.database import (
+    MAX_COLUMNS,
+    MAX_SQL_BYTES,
+    OVERDUE_STATUS,
+    Limits,
+    QueryError,
+    Row,
+    is_expendable,
+)
+from answerkey.engines.sqlite.clock import NOW_KEYWORDS, Clock
+from answerkey.engines.sqlite.files import immutable_uri
+from answerkey.engines.sqlite.statement import trim_statement
 
 
 @dataclass(slots=True)
@@ -111,26 +82,8 @@ class Watchdog:
                 if overdue_s > 0:
                     self.has_fired = True
                     connection.interrupt()
-                if overdue_s > self.patience_s and _is_expendable():
+                if overdue_s > self.patience_s and is_expendable():
                     os._exit(OVERDUE_STATUS)
-
-
-@contextlib.contextmanager
-def end_overdue(seconds: float) -> Iterator[None]:
-    """End this process if the block takes longer than these seconds and the run can lose the
-    process: Python code that is not a query cannot be interrupted."""
-    timer = threading.Timer(seconds, os._exit, [OVERDUE_STATUS])
-    timer.daemon = True
-    if _is_expendable():
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _is_expendable() -> bool:
-    return EXPENDABLE_VARIABLE in os.environ
 
 
 WATCHDOG = Watchdog()
@@ -233,9 +186,6 @@ LIBRARY_FUNCTIONS = {
 # About earlier changes of a connection: there are none, since it only reads.
 _CONNECTION_FUNCTIONS = {"changes", "total_changes", "last_insert_rowid"}
 
-Value = int | float | str | None
-Row = tuple[Value, ...]
-
 _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
@@ -277,19 +227,6 @@ def _spell_error(error: Exception) -> str:
     return str(error)
 
 
-class QueryError(sqlite3.OperationalError):
-    """A query without an answer: `reason` is a stable code, `detail` SQLite's words or numbers."""
-
-    def __init__(self, reason: Reason, detail: str, database_name: str) -> None:
-        super().__init__(reason, detail, database_name)  # the arguments that pickle passes on
-        self.reason = reason
-        self.detail = detail
-        self.database_name = database_name
-
-    def __str__(self) -> str:
-        return f"SQL execution failed for {self.database_name}: {self.detail}"
-
-
 class GuardedDatabase:
     """One database opened read-only for untrusted SQL; use it as a context manager.
 
@@ -297,7 +234,7 @@ class GuardedDatabase:
     ...     database.execute("SELECT count(*) FROM ship")
     [(42,)]
 
-    now: the instant that queries read from the clock (`answerkey.sqlite.clock.read_instant`); None:
+    now: the instant that queries read from the clock (`read_instant` in clock.py writes it); None:
         queries that read it are refused.
     watchdog: interrupts a query after its seconds; None if something else does.
     kept_statements: how many queries are kept compiled. A repeated query continues the count of its

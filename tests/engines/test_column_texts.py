@@ -3,8 +3,8 @@ from contextlib import closing
 
 import pytest
 
-from answerkey.sqlite.column_texts import write_has_texts, write_texts
-from answerkey.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.column_texts import write_has_texts, write_texts
+from answerkey.engines.sqlite.guard import GuardedDatabase
 
 SCHEMA = """
 CREATE TABLE "my ships" ("name {""}" , weight);

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.engines.answers import answer_query
+from answerkey.engines.database import QueryError
+from answerkey.engines.schema import Column, Schema, Table
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.reward import score_sql
 from answerkey.sql.parsed_query import parse_query
 from answerkey.sql.query_tree import parse_sql
-from answerkey.sqlite.answers import answer_query
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
-from answerkey.sqlite.schema import Column, Schema, Table
-from answerkey.sqlite.statement import trim_statement
 
 SQL = "SELECT name /* ; */ FROM ship -- ;\nWHERE name <> ';--/*'"
 BEFORE = ["", ";", " ;\n; ", "\ufeff", "\ufeff; ", "-- it's\n", "/* ; */", "/**/;/*/ */\n", "--\n"]

@@ -6,18 +6,17 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.records import write_jsonl
-from answerkey.sqlite.schema import (
+from answerkey.engines.schema import (
     Column,
     ForeignKey,
     Schema,
     SchemaFile,
     Table,
-    affinity,
     decode_schema,
     encode_schema,
     quote_name,
-    read_schema,
 )
+from answerkey.engines.sqlite.schema import affinity, read_schema
 
 
 def read(text):

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.guard import Limits, QueryError, RefilledDatabase
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.sqlite.guard import RefilledDatabase
 
 INSERT, DELETE = "INSERT INTO ship VALUES (?, ?);", "DELETE FROM ship;"
 COUNT = "SELECT count(*), group_concat(name) FROM ship"

@@ -13,14 +13,8 @@ import time
 import pytest
 
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.guard import (
-    EXPENDABLE_VARIABLE,
-    OVERDUE_STATUS,
-    GuardedDatabase,
-    Limits,
-    QueryError,
-    Watchdog,
-)
+from answerkey.engines.database import EXPENDABLE_VARIABLE, OVERDUE_STATUS, Limits, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase, Watchdog
 from tests.shared.paths import ROOT
 from tests.shared.processes import heed_interrupts
 
@@ -130,7 +124,8 @@ def test_answer_cap_counts_the_bytes_of_all_values(path, what, rows, reason):
 
 HEAP = """
 import pathlib, sys
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.database import Limits, QueryError
 limits = Limits(max_heap_bytes=30_000_000)
 queries = sys.stdin.read().split(";;")
 with GuardedDatabase(pathlib.Path(sys.argv[1]), limits) as database:

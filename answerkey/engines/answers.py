@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, final
 
 from answerkey.base.reasons import Failure, Reason
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 

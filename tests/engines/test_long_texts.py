@@ -76,7 +76,7 @@ CASES = {
         [*OF_NUMBERS, *OF_NAMES],
     ),
     "has_rowid": (
-        "from answerkey.sqlite.schema import Table\n"
+        "from answerkey.engines.schema import Table\n"
         "def read(text): return Table('t', False, (), sql=text).has_rowid",
         OF_PATTERNS,
     ),
@@ -93,7 +93,7 @@ CASES = {
         OF_PATTERNS,
     ),
     "check_db_id": (
-        "from answerkey.sqlite.files import check_db_id\n"
+        "from answerkey.engines.sqlite.files import check_db_id\n"
         "def read(text):\n"
         "    try: check_db_id(text)\n"
         "    except ValueError: pass",
@@ -143,7 +143,8 @@ QUERIES = """
 import contextlib, pathlib, sys
 import pytest
 
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.database import QueryError
 with GuardedDatabase(pathlib.Path(sys.argv[1])) as database:
     for spaces in (5_000, 90_000):
         sql = "SELECT strftime(" + " " * spaces + "'%Y', '2020-01-01')"

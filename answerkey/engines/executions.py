@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.answers import (
+from answerkey.engines.answers import (
     REL_TOL,
     Order,
     drop_residue,
@@ -15,7 +15,8 @@ from answerkey.sqlite.answers import (
     list_takes,
     match_rows,
 )
-from answerkey.sqlite.guard import GuardedDatabase, QueryError, Row
+from answerkey.engines.database import QueryError, Row
+from answerkey.engines.sqlite.guard import GuardedDatabase
 
 _BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
 

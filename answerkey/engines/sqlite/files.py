@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from answerkey.base.errors import InputError
-from answerkey.sqlite.schema import affinity, quote_name
+from answerkey.engines.schema import quote_name
+from answerkey.engines.sqlite.schema import affinity
 
 _PLAIN_NAME = re.compile(r"(?!\.)[^/\\:\x00-\x1f]+")
 

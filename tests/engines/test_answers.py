@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answerkey.base.records import encode_json
-from answerkey.sqlite.answers import (
+from answerkey.engines.answers import (
     ANSWER_TYPES,
     answer_query,
     answer_rows,
@@ -27,7 +27,8 @@ from answerkey.sqlite.answers import (
     drop_residue,
     shape_answer,
 )
-from answerkey.sqlite.guard import GuardedDatabase, Limits, QueryError
+from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from tests.shared.fleet_world import make_fleet
 from tests.shared.project_world import ROOT
 

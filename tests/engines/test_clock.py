@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from answerkey.base.reasons import Reason
-from answerkey.sqlite.clock import Clock, read_instant
-from answerkey.sqlite.guard import GuardedDatabase, QueryError
+from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite.clock import Clock, read_instant
+from answerkey.engines.sqlite.guard import GuardedDatabase
 from tests.shared.databases import make_database
 
 DAY, MOMENT = "2025-01-30", "2024-02-29 23:59:58.750"

@@ -1,0 +1,1 @@
+"""Engines: execute untrusted SQL on a database, and compare answers."""

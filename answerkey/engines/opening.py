@@ -1,0 +1,64 @@
+"""Find the engine of a database by the name of its file, and open it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from answerkey.base.errors import InputError
+
+if TYPE_CHECKING:
+    from answerkey.engines.database import Database, Limits
+    from answerkey.engines.engine import Engine
+
+SQLITE, DUCKDB, POSTGRES = ENGINES = ("sqlite", "duckdb", "postgres")
+SUFFIXES = {SQLITE: ".sqlite", DUCKDB: ".duckdb.sql", POSTGRES: ".postgres.sql"}
+
+
+def name_engine(path: str | Path) -> str:
+    """Return the name of the engine of a database by the end of its file's name.
+
+    >>> name_engine("shop/shop.duckdb.sql"), name_engine("shop/shop.sqlite"), name_engine("shop.db")
+    ('duckdb', 'sqlite', 'sqlite')
+    """
+    name = str(path)
+    ends = (engine for engine, suffix in SUFFIXES.items() if name.endswith(suffix))
+    return next(ends, SQLITE)
+
+
+@lru_cache
+def load_engine(name: str) -> Engine:
+    """Return an engine by its name. What it needs is imported here and nowhere else.
+
+    Raises:
+        InputError: there is no such engine, or a package that it needs is not installed.
+    """
+    if name not in ENGINES:
+        raise InputError(f"engine: expected one of {', '.join(ENGINES)}, found {name!r}")
+    try:
+        engine: Engine = import_module(f"answerkey.engines.{name}.engine").ENGINE
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"databases of {name} need the package {error.name}: pip install 'answerkey[{name}]'"
+        ) from error
+    return engine
+
+
+def find_engine(path: str | Path) -> Engine:
+    """Return the engine of a database by its path."""
+    return load_engine(name_engine(path))
+
+
+def open_database(path: Path, limits: Limits | None = None, *, now: str | None = None) -> Database:
+    """Open a database of any engine for untrusted SQL.
+
+    >>> with open_database(path) as database:                       # doctest: +SKIP
+    ...     database.execute("SELECT count(*) FROM ship")
+    [(42,)]
+
+    Raises:
+        as `Engine.open`, and `load_engine`.
+    """
+    return find_engine(path).open(path, limits, now=now)

@@ -1,0 +1,1 @@
+"""Databases in files of SQLite."""

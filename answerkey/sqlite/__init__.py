@@ -1,1 +1,0 @@
-"""SQLite: execute untrusted SQL, and compare answers."""
