@@ -130,12 +130,13 @@ def test_import_loads_the_standard_library_and_few_modules_alone():
         if name.partition(".")[0] not in {*sys.stdlib_module_names, "__main__", "__mp_main__"}
     }
     assert {"answerkey", "answerkey.reward", "answerkey.engines.sqlite.guard"} <= loaded
-    others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["sqlite"])}
+    others = {name for name in loaded if name.split(".")[1:2] not in (["scoring"], ["engines"])}
     base = {
         f"answerkey.base.{name}"
         for name in ("cores", "errors", "kinds", "paths", "reasons", "secrets")
     }
     assert others == {"answerkey", "answerkey.base", "answerkey.reward"} | base
+    assert not {name for name in loaded if name.split(".")[2:3] in (["duckdb"], ["postgres"])}
 
 
 def test_values_of_numpy_are_sent_to_workers_as_those_of_python(ships):

@@ -30,6 +30,7 @@ class Limits:
     max_heap_bytes: heap of SQLite. It holds for the whole process and can only be lowered
         (SQLite manual, PRAGMA hard_heap_limit).
     max_seconds: the last resort.
+    max_cpu_s: seconds of CPU time, in an engine that counts no steps.
     """
 
     max_steps: From1 = 100_000_000
@@ -38,6 +39,7 @@ class Limits:
     max_answer_bytes: From1 = 16_000_000
     max_heap_bytes: From1 = 536_870_912
     max_seconds: From1 = 120
+    max_cpu_s: From1 = 30
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
@@ -97,7 +99,9 @@ class Database(Protocol):
 
     path: Path
     limits: Limits
-    steps: int | None
+
+    @property
+    def steps(self) -> int | None: ...
 
     def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
         """Return all rows of one SELECT. max_steps replaces that of the limits, if the engine

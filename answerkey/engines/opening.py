@@ -24,6 +24,8 @@ def name_engine(path: str | Path) -> str:
     ('duckdb', 'sqlite', 'sqlite')
     """
     name = str(path)
+    if not name.endswith(".sql"):  # asked for every prediction
+        return SQLITE
     ends = (engine for engine, suffix in SUFFIXES.items() if name.endswith(suffix))
     return next(ends, SQLITE)
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, Self
 from answerkey.base.cores import count_cores
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import Limits
+from answerkey.engines.opening import SQLITE, name_engine
 from answerkey.scoring.systems import IS_UNIX, read_two_bytes, share_file, write_first_byte
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 
@@ -43,8 +44,8 @@ _NONE_BEGUN = 255
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START = (
-    "import sys; sys.path.insert(0, sys.argv[1]);"
-    " from answerkey.scoring.worker import main; main(*sys.argv[2:])"
+    "import sys; sys.path[:0], sys.argv[1:] = sys.argv[4:], sys.argv[1:4];"
+    " from answerkey.scoring.worker import main; main(*sys.argv[1:])"
 )
 
 # No other thread forks while a process starts: the fork would keep the worker's end of the pipe
@@ -70,7 +71,7 @@ class Pool:
             raise ValueError(f"workers: expected a whole number from 1, found {workers!r}")
         self._limits = limits or DEFAULT_LIMITS
         self._count = count
-        self._by_process: dict[int, Workers] = {}
+        self._by_process: dict[int, dict[bool, Workers]] = {}
         weakref.finalize(self, _end_own_workers, self._by_process)
 
     def __enter__(self) -> Self:
@@ -90,16 +91,28 @@ class Pool:
             Exception: what a worker raised, such as FileNotFoundError for a missing database.
             RuntimeError: workers cannot be started.
         """
-        return self.find_workers().run(jobs)
+        others = [number for number, job in enumerate(jobs) if name_engine(job.path) != SQLITE]
+        if not others:
+            return self.find_workers().run(jobs)
+        outcomes: list[Any] = [None] * len(jobs)
+        for has_packages in (True, False):
+            numbers = others if has_packages else sorted({*range(len(jobs))} - {*others})
+            workers = self.find_workers(has_packages=has_packages)
+            answers = workers.run([jobs[number] for number in numbers]) if numbers else []
+            for number, answer in zip(numbers, answers, strict=True):
+                outcomes[number] = answer
+        return outcomes
 
-    def find_workers(self) -> Workers:
-        """Return the workers of this process, which may be a fork."""
-        process = os.getpid()
-        if process not in self._by_process:
-            new = Workers(self._count, self._limits)
-            if self._by_process.setdefault(process, new) is not new:  # another thread was faster
+    def find_workers(self, *, has_packages: bool = False) -> Workers:
+        """Return the workers of this process, which may be a fork: those that have the standard
+        library alone, which is enough for SQLite, or those that have the packages that are
+        installed, which other engines need."""
+        own = self._by_process.setdefault(os.getpid(), {})
+        if has_packages not in own:
+            new = Workers(self._count, self._limits, has_packages=has_packages)
+            if own.setdefault(has_packages, new) is not new:  # another thread was faster
                 new.close()
-        return self._by_process[process]
+        return own[has_packages]
 
 
 def _count_workers() -> int:
@@ -111,9 +124,8 @@ def _count_workers() -> int:
     return int(text)
 
 
-def _end_own_workers(by_process: dict[int, Workers]) -> None:
-    workers = by_process.pop(os.getpid(), None)
-    if workers is not None:
+def _end_own_workers(by_process: dict[int, dict[bool, Workers]]) -> None:
+    for workers in by_process.pop(os.getpid(), {}).values():
         workers.close()
 
 
@@ -137,10 +149,11 @@ class Workers:
     """The workers of one process. Threads take jobs from one queue, a share of a run at a time, and
     give each share to a free process or to a new one."""
 
-    def __init__(self, count: int, limits: Limits) -> None:
+    def __init__(self, count: int, limits: Limits, *, has_packages: bool = False) -> None:
         self.free: list[WorkerProcess] = []
         self.busy: dict[WorkerProcess, _Batch] = {}
         self._limits = limits
+        self._has_packages = has_packages
         self._queue: SimpleQueue[tuple[_Batch, range] | None] = SimpleQueue()
         self._is_closed = False
         self._threads = [
@@ -209,7 +222,7 @@ class Workers:
             try:
                 process = self.free.pop()
             except IndexError:  # all are busy
-                process = WorkerProcess(self._limits)
+                process = WorkerProcess(self._limits, has_packages=self._has_packages)
             self.busy[process] = batch
             if batch.is_over or self._is_closed:
                 process.kill()
@@ -271,15 +284,16 @@ class WorkerProcess:
     It is not a fork: a fork would have the locks of other threads, and the memory of a trainer.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, has_packages: bool = False) -> None:
         # -I and -S: without site-packages Python starts in a fifth of the time.
-        command = [sys.executable, "-I", "-S", "-c", _START, str(_ROOT)]
+        command = [sys.executable, "-I", "-S", "-c", _START]
+        paths = [str(_ROOT), *(filter(None, sys.path) if has_packages else ())]
         with _STARTING, _hold_standard_files():
             self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
             with share_file(self._begun.fileno()) as (begun, options):
                 arguments = pickle.dumps(limits).hex(), begun, os.getpid()
                 self._process = subprocess.Popen(
-                    [*command, *map(str, arguments)],
+                    [*command, *map(str, arguments), *paths],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     **options,

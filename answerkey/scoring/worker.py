@@ -17,7 +17,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
@@ -26,7 +26,8 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.engines.answers import OtherAnswer, check_answer, drop_residue
-from answerkey.engines.database import Limits, QueryError, Row
+from answerkey.engines.database import Database, Limits, QueryError, Row
+from answerkey.engines.opening import SQLITE, load_engine, name_engine
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.scoring.comparison import (
@@ -64,6 +65,8 @@ LEAST_STEPS = 1_000_000  # the smallest budget
 # A larger budget if the steps of the gold query are unknown: about fifty scans of all tables.
 _STEPS_PER_BYTE = 10
 _SECONDS_BETWEEN_LOOKS = 1
+
+_LAST_RESORT_S = 30  # of a prediction in another engine than SQLite
 
 _TRIES = 5  # for a file that changes while it is read
 _CHANGING = f"changed {_TRIES} times while it was read: expected a file that stays as it is"
@@ -176,9 +179,10 @@ def _read_version(status: os.stat_result) -> Version:
 
 class OpenDatabase(NamedTuple):
     """A database, its open file, and the version of that file. On Unix the file is that which
-    SQLite has open; Windows lets nobody replace a file that is open, so that any will do."""
+    SQLite has open; Windows lets nobody replace a file that is open, so that any will do. Other
+    engines build a database of the file's text, and here the text is open."""
 
-    database: GuardedDatabase
+    database: Database
     file: int
     version: Version
 
@@ -244,21 +248,32 @@ class OpenDatabases:
                 version = _read_version(os.fstat(file))
                 self._check_hash(path, file, version, sha256)
                 sqlite_file = os.dup(file)
-                if IS_UNIX:  # SQLite opens by name alone. Its file has the lowest free number.
-                    os.close(sqlite_file)
-                database = GuardedDatabase(
-                    Path(path),
-                    self._limits,
-                    now=now,
-                    watchdog=None,
-                    kept_statements=_KEPT_STATEMENTS,
-                )
+                engine = name_engine(path)
+                if IS_UNIX and engine == SQLITE:
+                    os.close(sqlite_file)  # SQLite opens by name, and takes the lowest free number
+                database = self._open_database(path, engine, now)
                 if _is_version(sqlite_file, version):
                     return OpenDatabase(database, sqlite_file, version)
                 _close(database, sqlite_file)
             finally:
                 os.close(file)
         raise InputError(f"{path}: {_CHANGING}")
+
+    def _open_database(self, path: str, engine: str, now: str | None) -> Database:
+        if engine == SQLITE:
+            return GuardedDatabase(
+                Path(path),
+                self._limits,
+                now=now,
+                watchdog=None,
+                kept_statements=_KEPT_STATEMENTS,
+            )
+        # Building a database takes seconds that are not the prediction's.
+        left = TIMER.stop()
+        try:
+            return load_engine(engine).open(Path(path), limit_cpu_time(self._limits), now=now)
+        finally:
+            TIMER.start(left)
 
     def _check_hash(self, path: str, file: int, version: Version, sha256: str | None) -> None:
         if sha256 is None:
@@ -281,17 +296,24 @@ class OpenDatabases:
             self._cached_bytes -= _count_cached(version.size_bytes)
             _close(database, file)
 
-    def close_others(self, database: GuardedDatabase) -> bool:
+    def close_others(self, database: Database) -> bool:
         others = [key for key, opened in self._open.items() if opened.database is not database]
         for path, now in others:
             self.close(path, now)
         return bool(others)
 
 
-def _close(database: GuardedDatabase, file: int) -> None:
+def _close(database: Database, file: int) -> None:
     database.close()
-    if not IS_UNIX:
+    if not IS_UNIX or name_engine(database.path) != SQLITE:  # else SQLite has closed it
         os.close(file)
+
+
+def limit_cpu_time(limits: Limits) -> Limits:
+    """Return the limits of a prediction for an engine that runs beside the worker: its seconds are
+    CPU time there, too, and the seconds that pass are the last resort."""
+    seconds = limits.max_seconds
+    return replace(limits, max_cpu_s=seconds, max_seconds=max(_LAST_RESORT_S, 10 * seconds))
 
 
 def _is_version(file: int, version: Version) -> bool:
@@ -478,9 +500,7 @@ def _find_rows(sql: str, trial: DatabaseTrial, databases: OpenDatabases) -> list
     raise InputError(f"{trial.path}: {_CHANGING}")
 
 
-def _execute(
-    sql: str, database: GuardedDatabase, databases: OpenDatabases, max_steps: int
-) -> list[Row]:
+def _execute(sql: str, database: Database, databases: OpenDatabases, max_steps: int) -> list[Row]:
     max_steps = min(max_steps, database.limits.max_steps)
     try:
         return database.execute(sql, max_steps=max_steps)

@@ -160,7 +160,7 @@ def test_every_mistake_has_a_line(tmp_path):
     file = tmp_path / "params.yaml"
     assert str(caught.value).splitlines() == [
         f"{file}: unknown key compute_gold_answers.max_step: expected some of max_steps,"
-        " max_rows, max_value_bytes, max_answer_bytes, max_heap_bytes, max_seconds",
+        " max_rows, max_value_bytes, max_answer_bytes, max_heap_bytes, max_seconds, max_cpu_s",
         f"{file}: select_questions.policies.date_text_order: expected exclude, flag or off, or"
         " accept_ties for tie_at_limit and limit_without_order, found 'sink'",
         f"{file}: report_dataset.max_rows: expected a whole number from 0, found -1",
