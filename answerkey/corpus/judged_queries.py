@@ -31,10 +31,10 @@ from answerkey.base.records import (
 from answerkey.corpus.loading import Correction
 from answerkey.corpus.records import SourceQuestion
 from answerkey.engines.answers import are_same_rows, has_choice, read_order
-from answerkey.engines.database import Limits, Row
+from answerkey.engines.database import Database, Limits, Row
 from answerkey.engines.executions import Executions, are_same, is_void
+from answerkey.engines.opening import name_engine, open_database
 from answerkey.engines.schema import Schema, SchemaFile, decode_schema
-from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
@@ -50,7 +50,7 @@ from answerkey.risk.verdicts import (
 )
 from answerkey.shards.database_files import find_database, local_path
 from answerkey.shards.runs import DatabaseWork, QueryTask
-from answerkey.sql.query_tree import TooComplexError, parse_sql
+from answerkey.sql.query_tree import TooComplexError, parse_sql, speaking
 
 _NAMED = 3  # corrections in a line of the log
 
@@ -79,7 +79,8 @@ def execute_task(task: QueryTask[Pair, Context]) -> list[Execution]:
     schema, limits, now = task.context
     path = local_path(task.find_executed())
     with (
-        GuardedDatabase(path, limits, now=now) as database,
+        speaking(name_engine(path)),
+        open_database(path, limits, now=now) as database,
         ReorderedCopy(path, limits, now=now) as copy,
     ):
 
@@ -97,7 +98,7 @@ def execute_task(task: QueryTask[Pair, Context]) -> list[Execution]:
 
 
 def _is_same(
-    gold_sql: str, rows: list[Row], schema: Schema, database: GuardedDatabase, copy: ReorderedCopy
+    gold_sql: str, rows: list[Row], schema: Schema, database: Database, copy: ReorderedCopy
 ) -> bool:
     """Return whether rows are a right answer by gold SQL: in its order, with any choice at ties."""
     try:

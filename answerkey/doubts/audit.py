@@ -18,8 +18,8 @@ from answerkey.doubts.repairs import Gold, Repair, Tried, try_alternatives
 from answerkey.engines.answers import answer_rows, has_choice, read_order
 from answerkey.engines.database import Limits
 from answerkey.engines.executions import Executions
+from answerkey.engines.opening import name_engine, open_database
 from answerkey.engines.schema import Schema
-from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
@@ -28,7 +28,7 @@ from answerkey.rewrites.trees import Change
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import QueryTask
-from answerkey.sql.query_tree import TooComplexError, parse_sql
+from answerkey.sql.query_tree import TooComplexError, parse_sql, speaking
 
 _TOO_DEEP = "nested too deeply to be audited"
 
@@ -163,7 +163,8 @@ def audit_task(task: QueryTask[Query, Context]) -> list[AuditReport]:
     schema, limits, thresholds, meanings, now = task.context
     path = local_path(task.find_executed())
     with (
-        GuardedDatabase(path, limits, now=now) as database,
+        speaking(name_engine(path)),
+        open_database(path, limits, now=now) as database,
         ReorderedCopy(path, limits, now=now) as copy,
     ):
         real = Executions(database)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, NotRequired, TypedDict, final
 
 from answerkey.base.reasons import Failure, Reason
-from answerkey.engines.database import Limits, QueryError
-from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.database import Database, Limits, QueryError
+from answerkey.engines.opening import open_database
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
@@ -324,7 +324,7 @@ def compute_gold_answer(
         QueryError: a sqlite3.OperationalError with `reason` and `detail`.
         FileNotFoundError: there is no database at db_path.
     """
-    with GuardedDatabase(Path(db_path), limits, now=now) as database:
+    with open_database(Path(db_path), limits, now=now) as database:
         return shape_answer(database.execute(gold_sql))
 
 
@@ -339,17 +339,18 @@ class OtherAnswer(TypedDict):
 class GoldAnswer(TypedDict):
     """The answer of gold SQL.
 
-    steps: of SQLite's virtual machine, rounded up to 50,000; the highest of several queries.
+    steps: of SQLite's virtual machine, rounded up to 50,000; the highest of several queries. None
+        if the engine counts none.
     other_answers: the answers of other right queries, if the corpus has any.
     """
 
     gold_answer: Any
     answer_type: str
-    steps: int
+    steps: int | None
     other_answers: NotRequired[list[OtherAnswer]]
 
 
-def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failure:
+def answer_query(database: Database, gold_sql: str) -> GoldAnswer | Failure:
     """Return the answer of a query, or the reason why it has none."""
     try:
         answer = shape_answer(database.execute(gold_sql))
@@ -360,11 +361,15 @@ def answer_query(database: GuardedDatabase, gold_sql: str) -> GoldAnswer | Failu
     return {
         "gold_answer": answer,
         "answer_type": classify_answer_type(answer),
-        "steps": math.ceil(database.steps / _STEPS_ROUNDED) * _STEPS_ROUNDED,
+        "steps": _round_steps(database.steps),
     }
 
 
-def answer_queries(database: GuardedDatabase, queries: Queries) -> GoldAnswer | Failure:
+def _round_steps(steps: int | None) -> int | None:
+    return None if steps is None else math.ceil(steps / _STEPS_ROUNDED) * _STEPS_ROUNDED
+
+
+def answer_queries(database: Database, queries: Queries) -> GoldAnswer | Failure:
     """Return the answer of the first query, which is gold SQL, with the answers of the other right
     queries."""
     if isinstance(queries, str):
@@ -379,13 +384,12 @@ def answer_queries(database: GuardedDatabase, queries: Queries) -> GoldAnswer | 
         other = answer_query(database, sql)
         if "reason" not in other:
             other_answers.append({"sql": sql, "answer": other["gold_answer"]})
-            record["steps"] = max(record["steps"], other["steps"])
+            if record["steps"] is not None and other["steps"] is not None:
+                record["steps"] = max(record["steps"], other["steps"])
     return record
 
 
-def answer_on_damaged(
-    database: GuardedDatabase, queries: Queries, *, sha256: str
-) -> GoldAnswer | Failure:
+def answer_on_damaged(database: Database, queries: Queries, *, sha256: str) -> GoldAnswer | Failure:
     """Return `answer_queries` for a file that may be damaged in a way that checks do not find, such
     as a wrong index in a large file. A query that meets the damage has no answer.
 

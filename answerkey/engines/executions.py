@@ -15,8 +15,7 @@ from answerkey.engines.answers import (
     list_takes,
     match_rows,
 )
-from answerkey.engines.database import QueryError, Row
-from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.database import Database, QueryError, Row
 
 _BOUNDS = {Reason.STEP_BUDGET_EXCEEDED, Reason.TIME_EXCEEDED}
 
@@ -31,7 +30,7 @@ class _Execution(NamedTuple):
 class Executions:
     """A database, with the rows of queries that were executed on it."""
 
-    def __init__(self, database: GuardedDatabase) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
         self._known: dict[str, _Execution] = {}
 

@@ -10,6 +10,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from answerkey.engines.opening import SQLITE
+
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 ROWID_NAMES = ("rowid", "_rowid_", "oid")
 _WITHOUT_ROWID = re.compile(r"\bWITHOUT\s+ROWID\b", re.IGNORECASE)
@@ -78,9 +80,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """All tables and views of a database, in the order of their creation."""
+    """All tables and views of a database of an engine, in the order of their creation."""
 
     tables: tuple[Table, ...]
+    engine: str = SQLITE
     by_name: dict[str, Table] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -117,14 +120,22 @@ def quote_name(name: str) -> str:
 
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:
-    return [asdict(table) for table in schema.tables]
+    """Return the tables of a schema as JSON values; each names the engine if it is not SQLite."""
+    engine = {} if schema.engine == SQLITE else {"engine": schema.engine}
+    return [asdict(table) | engine for table in schema.tables]
+
+
+def read_engine(tables: list[dict[str, Any]]) -> str:
+    """Return the engine of a database from its tables, as `encode_schema` wrote them."""
+    engines: set[str] = {table.get("engine", SQLITE) for table in tables}
+    return engines.pop() if engines else SQLITE
 
 
 def decode_schema(tables: list[dict[str, Any]]) -> Schema:
     return Schema(
         tuple(
             Table(
-                **table
+                **{name: value for name, value in table.items() if name != "engine"}
                 | {
                     "columns": tuple(Column(**column) for column in table["columns"]),
                     "unique_keys": tuple(map(tuple, table["unique_keys"])),
@@ -135,7 +146,8 @@ def decode_schema(tables: list[dict[str, Any]]) -> Schema:
                 }
             )
             for table in tables
-        )
+        ),
+        read_engine(tables),
     )
 
 

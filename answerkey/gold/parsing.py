@@ -7,6 +7,7 @@ from answerkey.engines.database import end_overdue
 from answerkey.engines.schema import Schema
 from answerkey.shards.runs import QueryTask
 from answerkey.sql.parsed_query import ParsedQuery, parse_query
+from answerkey.sql.query_tree import speaking
 
 MAX_SECONDS = 60  # the last resort: limits that are the same on every machine apply first
 OVERDUE = Failure(reason=Reason.TOO_COMPLEX, detail=f"more than {MAX_SECONDS} seconds")
@@ -21,4 +22,5 @@ def parse_task(task: QueryTask[str, Schema]) -> list[Outcome]:
         with end_overdue(MAX_SECONDS):
             return parse_query(query, task.context)
 
-    return task.map_queries(parse)
+    with speaking(task.context.engine):
+        return task.map_queries(parse)

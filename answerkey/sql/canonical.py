@@ -36,12 +36,14 @@ from answerkey.sql.query_tree import (
     MAX_TOKENS,
     ROW_AGGREGATES,
     copy_nodes,
+    find_dialect,
     first_select,
     is_atom,
     is_star,
     name_output,
     read_integer,
-    sqlite_dialect,
+    speaks_sqlite,
+    spoken_engine,
 )
 from answerkey.sql.scopes import Scope, Scopes, Source
 
@@ -83,12 +85,12 @@ def canonical_tree(scopes: Scopes) -> exp.Expr:
 
 def write_sql(tree: exp.Expr) -> str:
     """Return the text of a tree. Raises one of NO_FORM if sqlglot cannot write it."""
-    return _set_up().generate(tree, copy=False)
+    return _set_up(spoken_engine()).generate(tree, copy=not speaks_sqlite())
 
 
-@lru_cache(maxsize=1)
-def _set_up() -> Generator:
-    return sqlite_dialect().generator(comments=False)
+@lru_cache
+def _set_up(engine: str) -> Generator:
+    return find_dialect(engine).generator(comments=False)
 
 
 def _simplify(nodes: list[exp.Expr]) -> None:

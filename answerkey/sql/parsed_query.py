@@ -19,6 +19,7 @@ from answerkey.sql.query_tree import (
     is_windowed,
     members_of_from,
     parse_sql,
+    to_sql,
 )
 from answerkey.sql.scopes import Scopes
 
@@ -26,7 +27,8 @@ from answerkey.sql.scopes import Scopes
 _CLAUSES = ("cte", "distinct", "having", "limit", "offset", "where", "window")
 _OPERATORS = ("between", "case", "except", "exists", "in", "intersect", "like", "or", "union")
 _BY_KEY = {name: name for name in (*_CLAUSES, *_OPERATORS)}
-_BY_KEY |= {"group": "group_by", "order": "order_by"}
+_BY_KEY |= {"group": "group_by", "order": "order_by", "ilike": "like", "fetch": "limit"}
+_BY_KEY |= {"qualify": "qualify"}
 TABLE_NODES = (exp.Table, exp.In)
 
 
@@ -113,7 +115,7 @@ def name_answer_columns(tree: exp.Expr) -> list[str]:
     shown = tree.selects if isinstance(tree, exp.Query) else []
     if any(column.is_star for column in shown):
         return []
-    return [column.output_name or column.sql("sqlite") for column in shown]
+    return [column.output_name or to_sql(column) for column in shown]
 
 
 @final
@@ -167,7 +169,10 @@ def _describe_query(tree: exp.Expr, schema: Schema) -> ParsedQuery:
 
 EASY, MEDIUM, HARD, EXTRA = HARDNESS_LEVELS
 
-_LIKE_TYPES = (exp.Like, exp.Glob, exp.RegexpLike, exp.Match)
+_LIKE_TYPES = (
+    *(exp.Like, exp.Glob, exp.RegexpLike, exp.Match),
+    *(exp.ILike, exp.SimilarTo, exp.RegexpILike),
+)
 # Nothing below these nodes counts, and they are most of a tree.
 _CLOSED_TYPES = (exp.Column, exp.Literal, exp.Query)
 

@@ -5,21 +5,26 @@ No schema is needed here: `answerkey.sql.scopes` resolves names. Always change a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.sqlite import SQLite
-from sqlglot.errors import ParseError, TokenError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from answerkey.engines.database import MAX_SQL_BYTES
-from answerkey.engines.schema import fold_case, fold_name
+from answerkey.engines.opening import DUCKDB, ENGINES, POSTGRES, SQLITE
+from answerkey.engines.schema import fold_name
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.engines.sqlite.statement import trim_statement
 
@@ -32,33 +37,110 @@ class TooComplexError(ParseError):
     """A query that exceeds a limit: bytes, tokens or columns."""
 
 
-# SQLite holds texts equal that a collation folds: 'Sun' and 'SUN' under NOCASE.
-BINARY = "BINARY"
-FOLDS: dict[str, Callable[[str], str]] = {
-    BINARY: str,
-    "NOCASE": fold_case,
-    "RTRIM": lambda text: text.rstrip(" "),
-}
-
-ROW_AGGREGATES = (exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg)  # depend on the row order
+ROW_AGGREGATES = (  # depend on the row order
+    *(exp.GroupConcat, exp.JSONArrayAgg, exp.JSONObjectAgg, exp.JSONBObjectAgg),
+    *(exp.ArrayAgg, exp.First, exp.Last, exp.AnyValue),
+)
 LITERALS = (exp.Literal, exp.Null, exp.Boolean, exp.HexString, exp.Placeholder)
 _ATOMS = (*LITERALS, exp.Star, exp.Column, exp.Subquery, exp.Tuple, exp.Window, exp.Filter)
 
 _AGGREGATES_WITHOUT_A_CLASS = {
-    "json_group_array",
-    "json_group_object",
-    "jsonb_group_array",
-    "jsonb_group_object",
-    "percentile",
-    "string_agg",
-    "total",
+    SQLITE: {
+        "json_group_array",
+        "json_group_object",
+        "jsonb_group_array",
+        "jsonb_group_object",
+        "percentile",
+        "string_agg",
+        "total",
+    },
+    DUCKDB: {
+        "bitstring_agg",
+        "favg",
+        "fsum",
+        "geomean",
+        "histogram",
+        "json_group_array",
+        "json_group_object",
+        "json_group_structure",
+        "kahan_sum",
+        "mad",
+        "product",
+        "regr_avgx",
+        "sumkahan",
+    },
+    POSTGRES: {
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "every",
+        "json_agg_strict",
+        "jsonb_agg",
+        "jsonb_agg_strict",
+        "range_agg",
+        "range_intersect_agg",
+        "xmlagg",
+    },
 }
 
 
-# sqlglot reads these functions as others, with other results in SQLite: mod(5.5, 2) is 1.5 and
-# 5.5 % 2 is 1, and log10(x) differs from log(10, x) in the last digit. With a space after its name,
-# as in `MOD (a, 2)`, sqlglot does not know the function and leaves it unchanged.
-_FOLDED_FUNCTIONS = {"MOD", "LOG2", "LOG10"}
+# The dialect of queries
+
+
+_SPOKEN: ContextVar[str] = ContextVar("spoken_engine", default=SQLITE)
+
+
+@contextmanager
+def speaking(engine: str) -> Iterator[None]:
+    """Read and write the queries of a database in the dialect of its engine.
+
+    >>> with speaking("postgres"):
+    ...     to_sql(parse_sql("SELECT name FROM ship WHERE name ILIKE 'sun%'"))
+    "SELECT name FROM ship WHERE name ILIKE 'sun%'"
+
+    Who handles the queries of one database enters it once, around all of them; outside, queries
+    are SQLite's.
+    """
+    if engine not in ENGINES:
+        raise ValueError(f"expected one of {', '.join(ENGINES)}, found {engine!r}")
+    token = _SPOKEN.set(engine)
+    try:
+        yield
+    finally:
+        _SPOKEN.reset(token)
+
+
+def spoken_engine() -> str:
+    """Return the name of the engine in whose dialect queries are read and written."""
+    return _SPOKEN.get()
+
+
+def speaks_sqlite() -> bool:
+    """Return whether queries have the rules of SQLite: a rowid, texts in double quotes, types that
+    a column does not enforce."""
+    return _SPOKEN.get() == SQLITE
+
+
+def puts_null_first(*, descending: bool) -> bool:
+    """Return whether NULL comes first in an ORDER BY that does not say where.
+
+    >>> puts_null_first(descending=False), puts_null_first(descending=True)
+    (True, False)
+
+    NULL is less than anything in SQLite, greater than anything in Postgres, and last in DuckDB.
+    """
+    return _SPOKEN.get() != DUCKDB and descending is (_SPOKEN.get() == POSTGRES)
+
+
+# sqlglot reads these functions as others, with other results. In SQLite mod(5.5, 2) is 1.5 and
+# 5.5 % 2 is 1, and log10(x) differs from log(10, x) in the last digit. In Postgres date_part() is a
+# float, and EXTRACT a decimal. With a space after its name, as in `MOD (a, 2)`, sqlglot does not
+# know the function and leaves it unchanged.
+_FOLDED_FUNCTIONS = {
+    SQLITE: {"MOD", "LOG2", "LOG10"},
+    DUCKDB: {"LOG2", "LOG10"},
+    POSTGRES: {"DATE_PART"},
+}
 
 
 class _Dialect(SQLite):
@@ -69,15 +151,31 @@ class _Dialect(SQLite):
         return path
 
 
+class _DuckDBDialect(DuckDB):
+    """sqlglot's dialect of DuckDB, except for paths of JSON."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Keep a path as it is, as in SQLite."""
+        return path
+
+
+_DIALECTS: dict[str, type[Dialect]] = {
+    SQLITE: _Dialect,
+    DUCKDB: _DuckDBDialect,
+    POSTGRES: Postgres,
+}
+
+
 def parse_sql(sql: str) -> exp.Expr:
-    """Return the tree of a query, as sqlglot reads SQLite's dialect, with some corrections.
+    """Return the tree of a query, as sqlglot reads the dialect spoken, with some corrections.
 
     >>> parse_sql("SELECT name FROM ship").sql()
     'SELECT name FROM ship'
 
-    The type of a CAST becomes its affinity, which is all that SQLite uses: sqlglot takes STRING for
-    TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a' 'b'`. Blanks
-    and comments around the statement are removed.
+    In SQLite, the type of a CAST becomes its affinity, which is all that SQLite uses: sqlglot takes
+    STRING for TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a'
+    'b'`. Elsewhere, `GROUP BY ALL`, `LIMIT ALL` and `FETCH FIRST 3 ROWS ONLY` become what they
+    stand for. Blanks and comments around the statement are removed.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
@@ -85,13 +183,15 @@ def parse_sql(sql: str) -> exp.Expr:
     """
     if len(sql.encode(errors="replace")) > MAX_SQL_BYTES:
         raise TooComplexError(f"more than {MAX_SQL_BYTES} bytes")
-    sql = trim_statement(sql)
-    tokenizer, parser = _set_up()
+    if speaks_sqlite():
+        sql = trim_statement(sql)
+    tokenizer, parser = _set_up(spoken_engine())
     tokens = tokenizer.tokenize(sql)
     if len(tokens) > MAX_TOKENS:
         raise TooComplexError(f"more than {MAX_TOKENS} tokens")
+    tokens = _replace_tokens(tokens) if speaks_sqlite() else _trim_tokens(tokens)
     try:
-        statements = parser.parse(_replace_tokens(tokens), sql)
+        statements = parser.parse(tokens, sql)
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise ParseError(f"The parser fails: {error}") from error
     if not statements or statements[0] is None:
@@ -99,19 +199,104 @@ def parse_sql(sql: str) -> exp.Expr:
     tree = exp.Block(expressions=statements) if len(statements) > 1 else statements[0]
     for node in tree.walk():
         node._meta = None  # where it was in the text: without it, a copy takes a third of the time
+    return tree if speaks_sqlite() else _spell_out(tree)
+
+
+def sql_dialect() -> Dialect:
+    """Return the dialect in which queries are read and written now, for sqlglot."""
+    return find_dialect(spoken_engine())
+
+
+@lru_cache
+def find_dialect(engine: str) -> Dialect:
+    """Return sqlglot's dialect for an engine."""
+    return _DIALECTS[engine]()
+
+
+@lru_cache
+def _set_up(engine: str) -> tuple[Tokenizer, Parser]:
+    dialect = find_dialect(engine)
+    return dialect.tokenizer(), dialect.parser()
+
+
+def trim_sql(sql: str) -> str:
+    """Return a statement of the dialect spoken without blanks, semicolons and comments around it;
+    a text that has no tokens of the dialect as it is.
+
+    >>> with speaking("postgres"):
+    ...     trim_sql("/* one /* two */ */ SELECT $$;$$; -- done")
+    'SELECT $$;$$'
+    """
+    if speaks_sqlite():
+        return trim_statement(sql)
+    try:
+        tokens = _trim_tokens(_set_up(spoken_engine())[0].tokenize(sql))
+    except SqlglotError:
+        return sql
+    return sql[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+
+
+def _trim_tokens(tokens: list[Token]) -> list[Token]:
+    """Return the tokens of a statement without semicolons and comments around it, for dialects
+    whose comments, quotes and dollar quotes sqlglot reads as their engines do."""
+    kept = [*tokens]
+    while kept and kept[-1].token_type is TokenType.SEMICOLON:
+        kept.pop()
+    while kept and kept[0].token_type is TokenType.SEMICOLON:
+        kept.pop(0)
+    for token in (*kept[:1], *kept[-1:]):
+        token.comments.clear()
+    for token, following in pairwise(kept):
+        is_call = following.token_type is TokenType.L_PAREN and token.token_type is TokenType.VAR
+        if is_call and token.text.upper() in _FOLDED_FUNCTIONS[spoken_engine()]:
+            token.text = f"{token.text.upper()} "
+    return kept
+
+
+def _spell_out(tree: exp.Expr) -> exp.Expr:
+    """Replace what only other engines than SQLite have by what it stands for: GROUP BY ALL and
+    ORDER BY ALL (numbers of columns), LIMIT ALL and LIMIT NULL (none), FETCH FIRST (LIMIT)."""
+    for query in tree.find_all(exp.Query):
+        limit, group, order = (query.args.get(name) for name in ("limit", "group", "order"))
+        if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var | exp.Null):
+            query.set("limit", None)
+        elif isinstance(limit, exp.Fetch) and not has_ties(limit):
+            options = limit.args.get("limit_options")
+            if options is None or not options.args.get("percent"):
+                rows = limit.args.get("count") or exp.Literal.number(1)
+                query.set("limit", exp.Limit(expression=rows))
+        if not isinstance(query, exp.Select) or any(map(is_star, query.expressions)):
+            continue  # the schema says what `*` is
+        if group is not None and group.args.get("all") is True and not group.expressions:
+            keys = [
+                exp.Literal.number(number)
+                for number, column in enumerate(query.expressions, start=1)
+                if not any(is_aggregate(node) for node in column.walk())
+            ]
+            query.set("group", exp.Group(expressions=keys) if keys else None)
+        if order is not None and [_is_all(term) for term in order.expressions] == [True]:
+            (term,) = order.expressions
+            terms = [
+                exp.Ordered(this=exp.Literal.number(number), **_read_direction(term))
+                for number, _ in enumerate(query.expressions, start=1)
+            ]
+            order.set("expressions", terms)
     return tree
 
 
-@lru_cache(maxsize=1)
-def sqlite_dialect() -> Dialect:
-    """Return the dialect in which queries are read and written, for sqlglot."""
-    return _Dialect()
+def _is_all(term: exp.Expr) -> bool:
+    return isinstance(term.this, exp.Var) and term.this.name.upper() == "ALL"
 
 
-@lru_cache(maxsize=1)
-def _set_up() -> tuple[Tokenizer, Parser]:
-    dialect = sqlite_dialect()
-    return dialect.tokenizer(), dialect.parser()
+def _read_direction(term: exp.Expr) -> dict[str, Any]:
+    return {name: value for name, value in term.args.items() if name in ("desc", "nulls_first")}
+
+
+def has_ties(limit: exp.Expr | None) -> bool:
+    """Return whether a bound keeps all rows that tie with its last one: `FETCH FIRST 3 ROWS WITH
+    TIES`."""
+    options = limit.args.get("limit_options") if limit is not None else None
+    return options is not None and bool(options.args.get("with_ties"))
 
 
 def _replace_tokens(tokens: list[Token]) -> list[Token]:
@@ -123,7 +308,7 @@ def _replace_tokens(tokens: list[Token]) -> list[Token]:
             called = read[-1] if read and read[-1].token_type == TokenType.VAR else None
             name = called.text.upper() if called is not None else ""
             opened.append((name == "CAST", None))
-            if called is not None and name in _FOLDED_FUNCTIONS:
+            if called is not None and name in _FOLDED_FUNCTIONS[SQLITE]:
                 called.text = f"{name} "
         elif kind == TokenType.ALIAS and opened:
             opened[-1] = (opened[-1][0], len(read) + 1)
@@ -141,35 +326,10 @@ def _replace_tokens(tokens: list[Token]) -> list[Token]:
     return read
 
 
-@lru_cache(maxsize=4096)
-def list_collations(table_sql: str) -> dict[str, str]:
-    """Return the collations that a CREATE TABLE gives columns, by column name in lower case.
-
-    >>> list_collations("CREATE TABLE t (a TEXT COLLATE nocase, b CHECK (b COLLATE RTRIM > ''))")
-    {'a': 'NOCASE'}
-    """
-    try:
-        tokens = _set_up()[0].tokenize(table_sql)
-    except TokenError:
-        return {}
-    collations: dict[str, str] = {}
-    name, depth = "", 0
-    for token, following in pairwise(tokens):
-        kind = token.token_type
-        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-        if depth != 1:
-            continue
-        if kind in (TokenType.L_PAREN, TokenType.COMMA):
-            name = fold_name(following.text)
-        elif kind is TokenType.COLLATE and following.text.upper() in FOLDS:
-            collations[name] = following.text.upper()
-    return collations
-
-
 def is_aggregate(node: exp.Expr) -> bool:
     """Return whether a node is the call of an aggregate, even if sqlglot has no class for it."""
     if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS
+        return node.name.lower() in _AGGREGATES_WITHOUT_A_CLASS[spoken_engine()]
     return isinstance(node, exp.AggFunc)
 
 
@@ -320,9 +480,9 @@ SHOWN_CHARACTERS = 200  # of SQL in evidence
 
 
 def to_sql(tree: exp.Expr) -> str:
-    """Return the text of a tree in SQLite's dialect, without sqlglot's default copy of the tree.
-    The copy takes longer than writing, and only syntax that SQLite lacks (QUALIFY) needs it."""
-    return tree.sql(dialect=sqlite_dialect(), copy=False)
+    """Return the text of a tree in the dialect spoken. For SQLite there is no copy of the tree,
+    sqlglot's default: it takes longer than writing, and only syntax that SQLite lacks needs it."""
+    return tree.sql(dialect=sql_dialect(), copy=not speaks_sqlite())
 
 
 def show_sql(tree: exp.Expr) -> str:

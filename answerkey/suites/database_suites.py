@@ -36,6 +36,7 @@ from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks, run_alone
 from answerkey.shards.runs import ShardDirectory, count_databases, remove_others
+from answerkey.sql.query_tree import speaking
 from answerkey.suites.pool import DatabaseSuites, make_suites, name_files
 from answerkey.suites.questions import SuiteQuestion
 
@@ -140,7 +141,8 @@ def make_task_suites(task: SuiteTask, *, settings: SuiteSettings, limits: Limits
     """The suites of the questions of a shard, wherever the file of its database lies."""
     path, schema = local_path(task.database), decode_schema(task.tables)
     make = partial(make_suites, shard=task.shard, settings=settings, limits=limits, now=task.now)
-    return make(path, schema, task.questions)
+    with speaking(schema.engine):
+        return make(path, schema, task.questions)
 
 
 # The files of a database lie together, numbered by shard. So one that has a single shard has the

@@ -29,15 +29,14 @@ from answerkey.engines.answers import (
 )
 from answerkey.engines.database import Limits, QueryError
 from answerkey.engines.executions import Executions
-from answerkey.engines.sqlite.files import find_inside, open_database
-from answerkey.engines.sqlite.guard import GuardedDatabase
-from answerkey.engines.sqlite.schema import read_schema
+from answerkey.engines.opening import find_engine, open_database
+from answerkey.engines.sqlite.files import find_inside
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import read_row_order
 from answerkey.sections.classify_difficulty import RANK, DifficultyRule
 from answerkey.sections.select_questions import SelectQuestions, Targets
 from answerkey.sql.parsed_query import TABLE_NODES, classify_hardness, list_tables
-from answerkey.sql.query_tree import parse_sql
+from answerkey.sql.query_tree import parse_sql, speaking
 from answerkey.validation.checks import (
     ValidationError,
     check_set,
@@ -186,9 +185,9 @@ def derive_facts(
         ValueError: by the function, if gold SQL does not run, or does not parse.
         sqlite3.Error: the file is no database, or a corrupt one.
     """
-    with contextlib.closing(open_database(Path(path))) as connection:
-        schema = read_schema(connection)
-    with GuardedDatabase(Path(path), limits, now=now) as database:
+    engine = find_engine(Path(path))
+    schema = engine.read_schema(Path(path))
+    with speaking(engine.name), open_database(Path(path), limits, now=now) as database:
 
         def look_up(gold_sql: str) -> GoldFacts:
             try:
@@ -307,7 +306,7 @@ def check_answers(
         if not path.is_file():
             continue
         now = _find_clock(audit, (known[question_id] for question_id, *_ in of_path))
-        with GuardedDatabase(path, limits, now=now) as database:
+        with open_database(path, limits, now=now) as database:
             for question_id, sql, claimed, order in of_path:
                 try:
                     answer = shape_answer(database.execute(sql))

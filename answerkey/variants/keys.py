@@ -22,9 +22,9 @@ from math import prod
 from typing import Any
 
 from answerkey.engines.schema import fold_name
+from answerkey.engines.sqlite.collations import BINARY, FOLDS, list_collations
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.keys import has_id_name, join_name, list_names
-from answerkey.sql.query_tree import BINARY, FOLDS, list_collations
 from answerkey.variants.facts import DANGLING, MIN_ROWS_OF_RULE, Facts, find_facts
 from answerkey.variants.rows import (
     Reference,

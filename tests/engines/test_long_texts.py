@@ -108,7 +108,8 @@ CASES = {
     ),
     "tokens": (
         "from sqlglot.errors import SqlglotError\n"
-        "from answerkey.sql.query_tree import MAX_SQL_BYTES, list_collations, parse_sql\n"
+        "from answerkey.engines.sqlite.collations import list_collations\n"
+        "from answerkey.sql.query_tree import MAX_SQL_BYTES, parse_sql\n"
         "def read(text):\n"
         "    list_collations(text)\n"
         "    try: parse_sql(text[:MAX_SQL_BYTES])\n"

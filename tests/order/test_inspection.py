@@ -8,8 +8,8 @@ import pytest
 
 from answerkey.doubts.row_order_dependent import find_row_order_dependent
 from answerkey.engines.database import QueryError
+from answerkey.engines.sqlite import reordered
 from answerkey.engines.sqlite.guard import GuardedDatabase
-from answerkey.order import inspection
 from answerkey.order.inspection import ReorderedCopy
 from tests.shared.probe_world import ProbeWorld
 
@@ -166,7 +166,7 @@ def test_view_that_names_the_rowid_has_no_copy(tmp_path):
 
 
 def test_large_database_is_not_copied(world, tmp_path, monkeypatch):
-    monkeypatch.setattr(inspection, "_MAX_COPIED_BYTES", 1000)
+    monkeypatch.setattr(reordered, "_MAX_COPIED_BYTES", 1000)
     with world.copied(folder=tmp_path) as copy:
         assert copy.find_database("SELECT name FROM plain LIMIT 1") is None
     assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from answerkey.engines.sqlite.statement import trim_statement
-from answerkey.sql.query_tree import make_limit, parse_sql, sqlite_dialect, to_sql, write_with
+from answerkey.sql.query_tree import make_limit, parse_sql, sql_dialect, to_sql, write_with
 
 QUERIES = [
     "SELECT name, count(*) FROM ship AS T1 WHERE id IN (SELECT 1) GROUP BY 1 ORDER BY 2 LIMIT 3",
@@ -32,7 +32,7 @@ def describe(parse, sql: str) -> str:
 @pytest.mark.parametrize("sql", [*QUERIES, *BROKEN])
 def test_tree_does_not_depend_on_what_was_parsed_before(before, sql):
     describe(parse_sql, before)
-    dialect = sqlite_dialect()
+    dialect = sql_dialect()
     expected = describe(lambda text: sqlglot.parse_one(trim_statement(text), read=dialect), sql)
     assert describe(parse_sql, sql) == expected
 

@@ -278,7 +278,7 @@ class GuardedDatabase:
         self.limits = limits
         self._watchdog = watchdog
         self._refused = _REFUSED_FUNCTIONS if now else _REFUSED_FUNCTIONS | NOW_KEYWORDS.keys()
-        self.steps = 0
+        self.steps: int | None = 0
         self._denied: list[tuple[int, str | None, str | None]] = []
         self._connection = connection
         self._clock = Clock(self._connection, self._deny_function, now=now)
