@@ -73,6 +73,8 @@ def is_expendable() -> bool:
     return EXPENDABLE_VARIABLE in os.environ
 
 
+# What an engine raises for a database that is at fault, or for a query (`QueryError`).
+DatabaseError = sqlite3.Error
 Value = int | float | str | None
 Row = tuple[Value, ...]
 
@@ -97,8 +99,11 @@ class Database(Protocol):
     steps: the steps of the last query that gave rows; None if the engine counts none.
     """
 
-    path: Path
-    limits: Limits
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def limits(self) -> Limits: ...
 
     @property
     def steps(self) -> int | None: ...

@@ -47,6 +47,7 @@ from answerkey.engines.executions import are_same
 from answerkey.engines.schema import fold_name, quote_name
 from answerkey.engines.sqlite.files import LAYOUT, find_inside, open_database, serialize_database
 from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.sqlite.tables import write_insert
 from answerkey.variants.rows import TableRows, read_rows
 
 _ADDED_ROWS = 5  # about this many of an added table: enough to see its content
@@ -319,7 +320,8 @@ def _build(source: Path, added: Sequence[Added], target: Path, seed: int) -> byt
                 connection.execute(f"DROP TRIGGER {quote_name(trigger)}")
             for rows in (table.rows for table in added):
                 connection.execute(rows.table.sql)
-                insert = rows.insert.replace("INSERT", "INSERT OR IGNORE", 1)
+                names = [rows.table.columns[index].name for index in rows.stored]
+                insert = write_insert(rows.name, names).replace("INSERT", "INSERT OR IGNORE", 1)
                 connection.executemany(insert, map(rows.take_stored, rows.rows))
             _shuffle_tables(connection, Random(f"{seed} {source.name}"))
             connection.execute("COMMIT")

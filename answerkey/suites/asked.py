@@ -1,7 +1,7 @@
 """What variants say: each is asked every question once, and every rival as far as somebody asks.
 
-All variants of a database are stored in one database in memory, one after the other, so that SQLite
-compiles a query once: on so few rows, compiling takes longer than the execution.
+All variants of a database are stored in one database, one after the other, so that SQLite compiles
+a query once: on so few rows, compiling takes longer than the execution.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import NamedTuple, Self
 
 from answerkey.engines.database import Limits
+from answerkey.engines.engine import RefilledDatabase, RefusedRowsError
 from answerkey.engines.executions import Executions, are_same
 from answerkey.engines.schema import quote_name
-from answerkey.engines.sqlite.guard import RefilledDatabase
 from answerkey.rewrites.trees import Change
 from answerkey.suites.gate import (
     GoldAnswer,
@@ -23,11 +23,10 @@ from answerkey.suites.gate import (
 )
 from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import GUESS, Case, RealDatabase, Rival
-from answerkey.variants.rows import Rows, open_empty
+from answerkey.variants.rows import Rows, open_refilled
 
 # Step limit of a query on a variant, which is small.
 _MAX_STEPS = 200_000
-_KEPT_STATEMENTS = 2000
 
 
 class Answer(NamedTuple):
@@ -60,7 +59,7 @@ Guarded = Mapping[Case, Sequence[Rival]]
 
 
 class VariantDatabase:
-    """One database in memory, in which one variant is stored at a time."""
+    """One database, in which one variant is stored at a time."""
 
     def __init__(self, database: RefilledDatabase) -> None:
         self._database = database
@@ -69,16 +68,15 @@ class VariantDatabase:
 
     def store(self, number: int, rows: Rows) -> Executions:
         """Store a variant in the place of the one before it, unless it is that one, and return what
-        queries give on it."""
+        queries give on it.
+
+        Raises:
+            RefusedRowsError: the database refuses a row.
+        """
         if number == self._number:
             return self._executions
-        tables = rows.tables.values()
-        deletions = [(f"DELETE FROM {quote_name(table.name)};", [()]) for table in tables]
-        insertions = [
-            (f"{table.insert};", list(map(table.take_stored, table.rows))) for table in tables
-        ]
         self._number = None
-        self._database.fill([*deletions, *insertions])
+        self._database.fill_tables(rows.list_rows(), rows.now)
         self._number, self._executions = number, Executions(self._database)
         return self._executions
 
@@ -109,13 +107,17 @@ class AskedVariants:
         self._stack.close()
 
     def add(self, number: int, rows: Rows, cases: Sequence[Case]) -> None:
-        """Ask a variant all that counts for some questions."""
+        """Ask a variant all that counts for some questions. One whose rows the database refuses is
+        left out."""
         if self._stored is None or self._reversed is None:
             self._stored, self._reversed = self._open(rows), self._open(rows)
-        self.rows[number] = rows
         turned = {name: table.rows[::-1] for name, table in rows.tables.items()}
-        variant = self._stored.store(number, rows)
-        reverse = self._reversed.store(number, rows.with_rows(turned))
+        try:
+            variant = self._stored.store(number, rows)
+            reverse = self._reversed.store(number, rows.with_rows(turned))
+        except RefusedRowsError:
+            return
+        self.rows[number] = rows
         may_pass = self._may_pass(variant)
         schema = self._real.schema
         golds = {
@@ -131,10 +133,7 @@ class AskedVariants:
                 answers[case] = said
 
     def _open(self, rows: Rows) -> VariantDatabase:
-        connection = self._stack.enter_context(open_empty(rows, kept_statements=_KEPT_STATEMENTS))
-        for view in rows.views:
-            connection.execute(view)
-        database = RefilledDatabase(connection, "variant", self._limits, now=self._now)
+        database = open_refilled(rows, self._limits, now=self._now)
         return VariantDatabase(self._stack.enter_context(database))
 
     def _may_pass(self, variant: Executions) -> bool:

@@ -8,7 +8,6 @@ A shard whose worker died is tried again alone, when all others are there.
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
@@ -30,6 +29,7 @@ from answerkey.base.records import (
     write_json,
 )
 from answerkey.engines.database import Limits
+from answerkey.engines.opening import SUFFIXES, find_engine, name_engine
 from answerkey.engines.schema import decode_schema
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.sections.generate_test_suites import SuiteSettings
@@ -77,14 +77,16 @@ def run_suites(
         InputError: naming the questions whose process ended also where it had nothing beside it;
             all other shards are up to date then.
     """
-    made_by: list[Any] = [hash_code(make_task_suites), version("sqlglot"), sqlite3.sqlite_version]
-    made_by += [asdict(settings), asdict(limits)]
+    made_by: list[Any] = [hash_code(make_task_suites), version("sqlglot")]
+    settled = [asdict(settings), asdict(limits)]
     keys: dict[Shard, str] = {}
 
     def list_stale() -> Iterator[SuiteTask]:
         for task in tasks:
+            engine_version = find_engine(task.database.place).version()
             made_from = [task.database.sha256, task.tables, task.questions]
-            key = hash_value([*made_by, *made_from, *([task.now] if task.now else [])])
+            made_from += [task.now] if task.now else []
+            key = hash_value([*made_by, engine_version, *settled, *made_from])
             keys[task.shard] = key
             if not (directory.is_fresh(task.shard, key) and _is_whole(directory, folder, task)):
                 yield task
@@ -94,7 +96,7 @@ def run_suites(
     made: list[Shard] = []
 
     def write(task: SuiteTask, suites: DatabaseSuites) -> None:
-        _write_databases(folder, task.shard, suites.files)
+        _write_databases(folder, task, suites.files)
         directory.write_shard(task.shard, keys[task.shard], suites.records)
         if suites.problem is not None and task.shard.number == 1:
             name = task.shard.database_name
@@ -151,8 +153,17 @@ def make_task_suites(task: SuiteTask, *, settings: SuiteSettings, limits: Limits
 
 def _list_own(folder: Path, shard: Shard) -> list[Path]:
     """The files that a shard has, made by this run or an earlier one."""
-    paths = list_files(folder / shard.database_name, "*.sqlite")
-    return [path for path in paths if path.stem.rpartition(".")[0] == name_files(shard)]
+    paths = list_files(folder / shard.database_name, "*")
+    return [path for path in paths if _strip_number(path.name) == name_files(shard)]
+
+
+def _strip_number(name: str) -> str:
+    """Return how the name of a variant begins.
+
+    >>> _strip_number("shop.01.sqlite"), _strip_number("shop.0002.01.duckdb.sql")
+    ('shop', 'shop.0002')
+    """
+    return name.removesuffix(SUFFIXES[name_engine(name)]).rpartition(".")[0]
 
 
 def _is_whole(directory: ShardDirectory, folder: Path, task: SuiteTask) -> bool:
@@ -164,9 +175,10 @@ def _is_whole(directory: ShardDirectory, folder: Path, task: SuiteTask) -> bool:
     return {path.name: hash_file(path) for path in _list_own(folder, task.shard)} == known
 
 
-def _write_databases(folder: Path, shard: Shard, files: list[bytes]) -> None:
+def _write_databases(folder: Path, task: SuiteTask, files: list[bytes]) -> None:
+    shard, suffix = task.shard, find_engine(task.database.place).suffix
     paths = [
-        find_inside(folder, f"{shard.database_name}/{name_files(shard)}.{number:02}.sqlite")
+        find_inside(folder, f"{shard.database_name}/{name_files(shard)}.{number:02}{suffix}")
         for number in range(1, len(files) + 1)
     ]
     for path, content in zip(paths, files, strict=True):

@@ -9,7 +9,6 @@ database does not kill (`asked`). Few variants are kept for the database, fewer 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Container, Sequence
 from functools import partial
 from itertools import chain
@@ -18,10 +17,10 @@ from typing import NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import Shard, hash_value
-from answerkey.engines.database import Limits
+from answerkey.engines.database import DatabaseError, Limits
 from answerkey.engines.executions import Executions
+from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import Schema
-from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.scopes import Scopes
 from answerkey.suites.asked import AskedVariants
@@ -106,7 +105,8 @@ def make_suites(
     """
     if not questions:
         return DatabaseSuites([], [])
-    with GuardedDatabase(path, limits, now=now) as database:
+    engine = find_engine(path)
+    with engine.open(path, limits, now=now) as database:
         real = RealDatabase(Executions(database), schema)
         most = settings.max_neighbors
         cases = read_cases(questions, real, max_neighbors=most, has_clock=now is not None)
@@ -118,7 +118,7 @@ def make_suites(
                 pool.make_variants(rows, facts)
                 pool.make_more(tables=rows.tables)
                 pool.make_near_misses(rows, facts)
-            except (InputError, sqlite3.Error) as error:
+            except (InputError, DatabaseError) as error:
                 problem = str(error)
             choice = pool.choose()
             files = {
@@ -126,7 +126,7 @@ def make_suites(
                 for number in choice.kept
                 if any(number in suite.answers for suite in choice.suites.values())
             }
-            named = _name_files(shard, files)
+            named = _name_files(shard, files, engine.suffix)
             made = {
                 case.question.question_id: make_record(case, suite, asked, named)
                 for case, suite in choice.suites.items()
@@ -146,10 +146,10 @@ def name_files(shard: Shard) -> str:
     return shard.name.replace("/", ".")
 
 
-def _name_files(shard: Shard, files: dict[int, bytes]) -> dict[int, KeptFile]:
+def _name_files(shard: Shard, files: dict[int, bytes], suffix: str) -> dict[int, KeptFile]:
     stem = f"{SUITES}/{shard.database_name}/{name_files(shard)}"
     return {
-        number: KeptFile(f"{stem}.{position:02}.sqlite", hashlib.sha256(content).hexdigest())
+        number: KeptFile(f"{stem}.{position:02}{suffix}", hashlib.sha256(content).hexdigest())
         for position, (number, content) in enumerate(files.items(), start=1)
     }
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.references import find_positions
 from answerkey.engines.schema import Column, Table
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.conditions import COMPARISONS, Comparison, list_comparisons, read_text
@@ -25,7 +26,7 @@ from answerkey.sql.query_tree import (
     write_with,
 )
 from answerkey.sql.scopes import Scopes
-from answerkey.variants.rows import Rows, find_positions
+from answerkey.variants.rows import Rows
 
 _LAST_DIGITS = re.compile(r"([0-9]{1,18})(\D*)\Z")
 _DIGITS = re.compile(r"[0-9]{1,18}")  # of a number that SQLite holds as an integer

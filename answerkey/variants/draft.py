@@ -1,20 +1,20 @@
 """A draft of a variant: rows that recipes change as they like, and `mend` brings back to the rules.
 
 A changed row that breaks a rule becomes again the row of the database that it was, and where that
-breaks one too, it goes, with all rows that refer to it. SQLite says what NOT NULL, CHECK, types,
-generated columns and unique indexes allow; keys and references are checked here.
+breaks one too, it goes, with all rows that refer to it. The engine says what NOT NULL, CHECK,
+types, generated columns and unique indexes allow; keys and references are checked here.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from answerkey.engines.schema import quote_name
+from answerkey.engines.engine import TriedRows
+from answerkey.engines.references import Reference
 from answerkey.variants.constants import Conditions, Constant, invent_value, make_new
 from answerkey.variants.facts import (
     DANGLING,
@@ -27,7 +27,7 @@ from answerkey.variants.facts import (
     mirror_row,
 )
 from answerkey.variants.keys import KeyFacts, Link, make_fold
-from answerkey.variants.rows import Reference, Row, Rows, TableRows
+from answerkey.variants.rows import Row, Rows
 
 
 class DraftRow:
@@ -117,15 +117,14 @@ class Draft:
         return [values for values in parents if None not in values]
 
 
-def mend(draft: Draft, connection: sqlite3.Connection) -> None:
-    """Bring the rows of a draft back to the rules of its database, in which `connection` is
-    empty."""
-    connection.execute("BEGIN")
+def mend(draft: Draft, tried: TriedRows) -> None:
+    """Bring the rows of a draft back to the rules of its database, whose engine tries them."""
+    tried.clear()
     waiting = set(draft.rows)
     while waiting:
         for name in list(draft.rows):
             if name in waiting:
-                _store(connection, draft, name)
+                _store(tried, draft, name)
         waiting = set()
         for name in draft.rows:
             if _remove(draft, name, _find_repeated(draft, name)):
@@ -133,7 +132,8 @@ def mend(draft: Draft, connection: sqlite3.Connection) -> None:
         for number, reference in enumerate(draft.facts.references):
             if _remove(draft, reference.table, _find_dangling(draft, number, reference)):
                 waiting.add(reference.table)
-    connection.execute("ROLLBACK")
+        if not waiting:
+            waiting = _remove_refused(tried, draft)
 
 
 def _is_unchanged(draft: Draft, name: str, row: DraftRow) -> bool:
@@ -154,30 +154,31 @@ def _remove(draft: Draft, name: str, refused: list[DraftRow]) -> bool:
     return bool(refused)
 
 
-def _store(connection: sqlite3.Connection, draft: Draft, name: str) -> None:
+def _store(tried: TriedRows, draft: Draft, name: str) -> None:
     """Store the rows of a table, those first that are as they were, and take back what is stored.
-    What SQLite refuses is what it was, or gone."""
-    table = draft.source.tables[name]
-    returned = ", ".join(quote_name(column.name) for column in table.table.columns)
-    insert = f"{table.insert} RETURNING {returned}"
+    What the engine refuses is what it was, or gone."""
     refused: list[DraftRow] = draft.rows[name]
     while refused:
-        connection.execute(f"DELETE FROM {quote_name(name)}")
         rows = sorted(draft.rows[name], key=lambda row: not _is_unchanged(draft, name, row))
-        refused = [row for row in rows if not _insert(connection, insert, table, row)]
+        refused = []
+        values = [row.values for row in rows]
+        for row, stored in zip(rows, tried.store_rows(name, values), strict=True):
+            if stored is None:
+                refused.append(row)
+            else:
+                row.values = list(stored)
         _remove(draft, name, refused)
 
 
-def _insert(connection: sqlite3.Connection, insert: str, table: TableRows, row: DraftRow) -> bool:
-    """Whether SQLite takes a row: IntegrityError where a constraint or a type forbids it,
-    OperationalError where a generated column cannot be computed, and OverflowError where a whole
-    number has more than 64 bits."""
-    try:
-        (values,) = connection.execute(insert, table.take_stored(row.values)).fetchall()
-    except (sqlite3.IntegrityError, sqlite3.OperationalError, OverflowError):
-        return False
-    row.values = list(values)
-    return True
+def _remove_refused(tried: TriedRows, draft: Draft) -> set[str]:
+    """Make the rows that the database refuses again what they were, or drop them; the tables that
+    had any."""
+    values = {name: [row.values for row in rows] for name, rows in draft.rows.items()}
+    refused = {
+        name: [draft.rows[name][index] for index in indexes]
+        for name, indexes in tried.list_refused(values).items()
+    }
+    return {name for name, rows in refused.items() if _remove(draft, name, rows)}
 
 
 def _find_repeated(draft: Draft, name: str) -> list[DraftRow]:

@@ -17,10 +17,11 @@ from itertools import combinations, permutations
 from math import exp, isclose, log
 from typing import Any, NamedTuple
 
+from answerkey.engines.references import Family, Reference
 from answerkey.engines.schema import Column
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.variants.constants import read_number
-from answerkey.variants.rows import Family, Reference, Row, Rows, TableRows
+from answerkey.variants.rows import Row, Rows, TableRows
 
 MIN_ROWS_OF_RULE = 20
 _MIN_SURPRISE = -log(1e-6)  # of what values drawn by chance would keep

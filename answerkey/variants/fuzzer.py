@@ -26,7 +26,7 @@ from answerkey.variants.draft import (
     sort_children_first,
 )
 from answerkey.variants.keys import KeyFacts, find_key_facts
-from answerkey.variants.rows import Rows, open_empty
+from answerkey.variants.rows import Rows, open_tried
 
 _GREATEST_GROUP = _NAMESAKES = 3  # rows: enough for one that is more than two
 _MAX_SKEWED_VALUES = 4  # values of a skewed column
@@ -460,12 +460,12 @@ def make_variant(
     choose_rows(draft)
     for step in RECIPES[recipe]:
         step(draft)
-    with open_empty(rows) as connection:
+    with open_tried(rows) as tried:
         for _ in range(_MAX_ROUNDS):
             if not settle(draft):
                 break
-            mend(draft, connection)
-        mend(draft, connection)
+            mend(draft, tried)
+        mend(draft, tried)
     return draft.take_rows()
 
 
@@ -475,8 +475,8 @@ def fill_rows(rows: Rows, conditions: Sequence[Conditions], *, max_rows: int) ->
     random = _start("fill_tables_whole", 0)
     draft = Draft(rows, find_key_facts(rows), random, max_rows, (), conditions)
     fill_tables_whole(draft)
-    with open_empty(rows) as connection:
-        mend(draft, connection)
+    with open_tried(rows) as tried:
+        mend(draft, tried)
     return draft.take_rows()
 
 

@@ -21,19 +21,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+from answerkey.engines.references import Reference, find_positions, list_declared
 from answerkey.engines.schema import fold_name
 from answerkey.engines.sqlite.collations import BINARY, FOLDS, list_collations
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.keys import has_id_name, join_name, list_names
 from answerkey.variants.facts import DANGLING, MIN_ROWS_OF_RULE, Facts, find_facts
-from answerkey.variants.rows import (
-    Reference,
-    Row,
-    Rows,
-    TableRows,
-    find_positions,
-    list_declared,
-)
+from answerkey.variants.rows import Row, Rows, TableRows
 
 _MIN_ROWS_OF_KEY = 3  # values that differ, to tell a rule from chance
 Keys = dict[str, dict[int, set[Any]]]  # by table and position of the column, the values of a key

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.engines.engine import RefusedRowsError
 from answerkey.variants.rows import read_rows, serialize_rows
 from tests.shared.databases import make_database
 from tests.shared.paths import ROOT
@@ -148,5 +148,5 @@ def test_rules_of_a_table_read_the_clock_of_its_corpus(tmp_path: Path) -> None:
     path = make_database(tmp_path / "a.sqlite", sql)
     early, late = (read_rows(path, now=now) for now in ("1999-12-31", "1999-12-30"))
     assert ask(early, "SELECT * FROM ship") == [("1999-12-31",)]
-    with pytest.raises(sqlite3.IntegrityError, match="CHECK"):
+    with pytest.raises(RefusedRowsError, match="CHECK"):
         serialize_rows(late)
