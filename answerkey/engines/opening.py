@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from answerkey.base.errors import InputError
+from answerkey.engines.sqlite.files import find_inside
 
 if TYPE_CHECKING:
     from answerkey.engines.database import Database, Limits
@@ -28,6 +29,26 @@ def name_engine(path: str | Path) -> str:
         return SQLITE
     ends = (engine for engine, suffix in SUFFIXES.items() if name.endswith(suffix))
     return next(ends, SQLITE)
+
+
+def place_database(name: str, engine: str = SQLITE) -> str:
+    """Return the path of a database below the folder of databases.
+
+    >>> place_database("shop"), place_database("shop", "duckdb")
+    ('shop/shop.sqlite', 'shop/shop.duckdb.sql')
+    """
+    return f"{name}/{name}{SUFFIXES[engine]}"
+
+
+def find_file(folder: str | Path, name: str) -> Path:
+    """Return the path of a database in the folder of databases: the file that is there, of any
+    engine; or that of SQLite, if there is none.
+
+    Raises:
+        InputError: the name leads out of the folder.
+    """
+    paths = [find_inside(folder, place_database(name, engine)) for engine in ENGINES]
+    return next((path for path in paths if path.is_file()), paths[0])
 
 
 @lru_cache

@@ -19,6 +19,8 @@ from answerkey.base.kinds import (
     one_of,
     text,
 )
+from answerkey.engines.opening import ENGINES, SQLITE
+from answerkey.engines.settings import DEFAULTS
 from answerkey.engines.sqlite.clock import EXPECTED_INSTANT, read_instant
 from answerkey.engines.sqlite.files import check_db_ids, find_inside
 
@@ -80,6 +82,15 @@ Prefix = Annotated[
 Corrections = Annotated[str, text("a name in data/corrections", pattern=r"^[\w-]+\Z")]
 Instant = Annotated[str, Kind(EXPECTED_INSTANT, lambda _: True, finish=read_instant)]
 Template = Annotated[str, text("a text with {db_id}", pattern=r"\{db_id\}")]
+SETTING_NAMES = tuple(dict.fromkeys(chain.from_iterable(DEFAULTS.values())))
+Settings = Annotated[
+    dict[str, str],
+    mapping(
+        f"some of {', '.join(SETTING_NAMES)}",
+        text("a text of one line", pattern=r"^[^\x00-\x1f]+\Z"),
+        keys=SETTING_NAMES,
+    ),
+]
 PartShare = Annotated[
     float, Kind("a share between 0 and 1", lambda value: type(value) is float and 0 < value < 1)
 ]
@@ -189,6 +200,9 @@ class _Entry:
     split: null: as the files of questions say, and no database is in both splits.
     now: the time of the clock in all queries on its databases; null: queries that read it are left
         out.
+    engine: of its databases, and of the SQL of its questions.
+    settings: of sessions on its databases; those that are missing have the defaults of their
+        engine (`answerkey.engines.settings`).
     """
 
     origin: Annotated[str, one_of(ORIGINS)]
@@ -202,10 +216,36 @@ class _Entry:
     corrections: Corrections | None = None
     split: SplitRule | None = None
     now: Instant | None = None
+    engine: Annotated[str, one_of(ENGINES)] = SQLITE
+    settings: Settings | None = None
+
+    def _check_engine(self) -> None:
+        known = DEFAULTS[self.engine]
+        unknown = [name for name in self.settings or () if name not in known]
+        if unknown and not known:
+            others = " or ".join(engine for engine in ENGINES if DEFAULTS[engine])
+            raise ValueError(
+                f"has settings, and databases of {self.engine} have none: expected them with"
+                f" engine: {others}"
+            )
+        if unknown:
+            raise ValueError(
+                f"settings: databases of {self.engine} have no {' and no '.join(unknown)}: expected"
+                f" some of {', '.join(known)}"
+            )
 
     def _check_owner(self, databases: Any) -> None:
         if databases is not None and self.databases_of is not None:
             raise ValueError("has databases and databases_of: expected one of them")
+        for key, is_given in (
+            ("engine", self.engine != SQLITE),
+            ("settings", self.settings is not None),
+        ):
+            if is_given and self.databases_of is not None:
+                raise ValueError(
+                    f"has {key} and databases_of: expected {key} in the entry {self.databases_of},"
+                    " which has the databases"
+                )
         if self.now is not None and self.databases_of is not None:
             raise ValueError(
                 f"has now and databases_of: expected now in the entry {self.databases_of}, for all"
@@ -222,6 +262,7 @@ class DirectoryEntry(_Entry):
     databases: Folders | None = None
 
     def __post_init__(self) -> None:
+        self._check_engine()
         self._check_owner(self.databases)
         for path in chain(self.databases or (), *self.questions.values()):
             if PurePosixPath(path).parts:  # "." is the root
@@ -234,6 +275,11 @@ class HubEntry(_Entry):
     databases: HubDatabases | None = None
 
     def __post_init__(self) -> None:
+        if self.engine != SQLITE or self.settings is not None:
+            raise ValueError(
+                "has engine or settings: databases on the hub are files of SQLite: expected origin:"
+                f" {DIRECTORY} for those of another engine"
+            )
         self._check_owner(self.databases)
         if self.databases is None and self.databases_of is None:
             raise ValueError("no key databases: expected it, or databases_of")

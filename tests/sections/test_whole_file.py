@@ -201,6 +201,7 @@ def test_shares_of_other_corpora_than_are_chosen_are_refused(tmp_path):
 
 FILES = {"train": ["a.json"], "validation": ["b.json"]}
 OWN = {"origin": "directory", "root": "data/own", "db_list": "all", "questions": FILES}
+PG = OWN | {"engine": "postgres", "settings": {"timezone": "Europe/Berlin"}}
 HUB = {
     "origin": "hub",
     "db_list": ["a"],
@@ -246,6 +247,18 @@ ENTRIES = {"own": OWN, "guest": OWN | {"databases_of": "own"}}
         (OWN, "questions.train", ["../x"], "tried: Not a path in data/own: '../x'"),
         (OWN, "databases_of", "none", "{}: expected an entry with databases of its own, found 'n"),
         (OWN | {"databases": ["x"]}, "databases_of", "own", "tried: has databases and database"),
+        (OWN, "engine", "oracle", "{}: expected sqlite, duckdb or postgres, found 'oracle'"),
+        (OWN, "settings", {"timezone": "UTC"}, "databases of sqlite have none: expected .* duckdb"),
+        (PG, "settings", {"zone": "UTC"}, "{}: expected some of timezone, search_path, collation"),
+        (PG, "settings.timezone", "U\n", r"{}: expected a text of one line, found 'U\\n'"),
+        (
+            OWN | {"engine": "duckdb"},
+            "settings",
+            {"collation": "C"},
+            "tried: settings: databases of duckdb have no collation: expected some of timezone",
+        ),
+        (PG, "databases_of", "own", "tried: has engine and databases_of: expected engine in the"),
+        (HUB, "engine", "duckdb", "tried: has engine or settings: .* expected origin: directory"),
         (HUB, "databases_of", "own", "tried: has databases and databases_of: expected one of them"),
         (HUB, "databases", ..., "tried: no key databases: expected it, or databases_of"),
         (HUB, "questions.revision", 1234, "{}: expected a text, in quotes, found 1234"),
