@@ -1,4 +1,4 @@
-"""Make every chosen database one whole SQLite file; the manifest has its origin and checksum.
+"""Make every chosen database one whole file; the manifest has its origin and checksum.
 
 A file that is no whole database only costs its own questions, each of which gets a reason. The run
 goes on, and the manifest has the fault.

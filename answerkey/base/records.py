@@ -18,7 +18,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple, TypedDict, TypeVar
+from typing import Any, BinaryIO, NamedTuple, NotRequired, TypedDict, TypeVar
 
 from answerkey.base.errors import InputError
 from answerkey.base.log import spell_count
@@ -327,11 +327,18 @@ DESCRIPTIONS = "descriptions.json"  # beside a database, if its corpus describes
 
 
 class ManifestEntry(TypedDict):
-    """A database: its file, and its source."""
+    """A database: its file, and its source.
+
+    path: where the file is, if it is not NAME/NAME.sqlite; with its engine, and the settings of
+        sessions on it.
+    """
 
     sha256: str
     size_bytes: int
     origin: Mapping[str, str]
+    path: NotRequired[str]
+    engine: NotRequired[str]
+    settings: NotRequired[Mapping[str, str]]
 
 
 def write_manifest(

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,7 @@ from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
 from answerkey.corpus.records import SourceQuestion
+from answerkey.engines.opening import SQLITE, SUFFIXES
 from answerkey.engines.sqlite.files import check_db_id, check_db_ids
 from answerkey.sections.corpora import (
     ALL,
@@ -54,8 +55,9 @@ class Layout:
 
     gold_sql: the query, or a list of queries that are all right; the first is gold.
     databases: the folders below the root that hold databases.
-    files: the possible files of a database in such a folder, {db_id} its id; the first that exists
-        is used. A file that ends in .sql is executed to make a database.
+    files: the possible files of a database of SQLite in such a folder, {db_id} its id; the first
+        that exists is used. A file that ends in .sql is executed to make a database. `list_files`
+        has those of other engines, which are the same in all layouts.
     evidence: knowledge that a question assumes and does not state; it may be missing.
     difficulty: the corpus's own word for the difficulty of a question.
     kept: further fields for the record of a question's origin, if a row has them.
@@ -116,6 +118,15 @@ LAYOUTS = {
         difficulty="sql_complexity",
         kept=("question_style", GRADING_METHOD),
     ),
+    # Questions and the text of their databases in one folder, with the fields of defog's sql-eval.
+    "defog": Layout(
+        question="question",
+        gold_sql="sql",
+        databases=("",),
+        evidence="evidence",
+        kept=("category", GRADING_METHOD),
+        files=("{db_id}.sqlite", "{db_id}.sql"),
+    ),
     # text2sql-data (Finegan-Dollak et al., 2018): each query with its variants.
     "text2sql-data": Layout(
         question="question",
@@ -137,6 +148,20 @@ LAYOUTS = {
         read=read_spider2,
     ),
 }
+
+
+def list_files(layout: Layout, engine: str) -> tuple[str, ...]:
+    """Return the possible files of a database of an engine: those of the layout, or SQL text.
+
+    >>> list_files(LAYOUTS["spider"], "sqlite")
+    ('{db_id}/{db_id}.sqlite', '{db_id}/schema.sql')
+    >>> list_files(LAYOUTS["spider"], "duckdb")[:2]
+    ('{db_id}/{db_id}.duckdb.sql', '{db_id}/{db_id}.sql')
+    """
+    if engine == SQLITE:
+        return layout.files
+    names = [f"{{db_id}}{suffix}" for suffix in (SUFFIXES[engine], ".sql")]
+    return (*(f"{{db_id}}/{name}" for name in names), "{db_id}/schema.sql", *names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +194,7 @@ class Corpus:
     database_prefix: the prefix of a db_id in the name of a database; the owner's prefix.
     id_prefix: a prefix of that name in question ids, if the databases are another's.
     now: the time of the clock in queries on them; the owner's.
+    engine, settings: of the databases; the owner's.
     """
 
     name: str
@@ -181,6 +207,8 @@ class Corpus:
     id_prefix: str = ""
     corrections: str | None = None
     now: str | None = None
+    engine: str = SQLITE
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def name_database(self, db_id: str) -> str:
         return self.database_prefix + db_id
@@ -220,6 +248,8 @@ def _make_corpus(name: str, entries: Mapping[str, Entry]) -> Corpus:
         id_prefix="" if owner == name else entry.prefix or "",
         corrections=entry.corrections,
         now=entries[owner].now,
+        engine=entries[owner].engine,
+        settings=entries[owner].settings or {},
     )
 
 
@@ -229,9 +259,8 @@ def _place_databases(entry: Entry) -> DirectoryDatabases | Archive | DatabaseFil
             raise InputError("params.yaml: corpora: expected an entry with databases of its own")
         return entry.databases.place
     layout = LAYOUTS[entry.layout]
-    return DirectoryDatabases(
-        Path(entry.root), tuple(entry.databases or layout.databases), layout.files
-    )
+    folders = tuple(entry.databases or layout.databases)
+    return DirectoryDatabases(Path(entry.root), folders, list_files(layout, entry.engine))
 
 
 def choose_spider(corpus: Corpus | None, limits: Download | None) -> tuple[Corpus, Download]:

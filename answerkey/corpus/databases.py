@@ -11,7 +11,7 @@ import io
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,12 @@ from answerkey.base.errors import InputError
 from answerkey.base.paths import name_page
 from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
+from answerkey.engines.opening import SQLITE, find_database_file, load_engine
+from answerkey.engines.settings import DEFAULTS, cut_head, write_head
 from answerkey.engines.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.engines.sqlite.files import (
     LAYOUT,
     check_db_id,
-    find_inside,
     open_database,
     serialize_database,
 )
@@ -54,9 +55,10 @@ _COLUMN = "original_column_name"
 _TEXTS = {"name": "column_name", "description": "column_description", "values": "value_description"}
 
 
-def locate_database(databases_dir: Path, db_id: str) -> Path:
-    """Return `databases_dir/ID/ID.sqlite`, the layout of a Spider release."""
-    return find_inside(databases_dir, f"{check_db_id(db_id)}/{db_id}.sqlite")
+def locate_database(databases_dir: Path, db_id: str, engine: str = SQLITE) -> Path:
+    """Return `databases_dir/ID/ID.sqlite`, the layout of a Spider release; or the place of the text
+    of a database of another engine."""
+    return Path(find_database_file(databases_dir, check_db_id(db_id), engine=engine))
 
 
 class UnreadableDatabaseError(InputError):
@@ -345,3 +347,67 @@ def _write_database(source: Path, *, path: Path, limits: BuildLimits, now: str |
     content = build_database(source, limits, now=now)
     with replace_database(path) as file:
         file.write(content)
+
+
+# A database of another engine: its text, from which each machine builds it.
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a database, without a byte order mark. Line ends of Windows become others
+    if all are such; else they are a part of values.
+
+    Raises:
+        UnreadableDatabaseError: it is no UTF-8.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")  # read_text would change line ends
+    except UnicodeDecodeError as error:
+        words = f"expected SQL as UTF-8 text: {error}"
+        raise UnreadableDatabaseError(str(path), words) from error
+    return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
+
+
+def find_settings(path: Path, engine: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a database: those of its corpus; where that says nothing, those of the
+    first line of its text; and else the defaults of its engine.
+
+    Raises:
+        UnreadableDatabaseError: the first line is of another engine, or no UTF-8.
+    """
+    return {**DEFAULTS[engine], **_split_text(path, engine)[0], **settings}
+
+
+def _split_text(path: Path, engine: str) -> tuple[dict[str, str], str]:
+    try:
+        return cut_head(read_text(path), engine)
+    except UnreadableDatabaseError:
+        raise
+    except InputError as error:
+        raise UnreadableDatabaseError(str(path), str(error)) from error
+
+
+def write_database_text(
+    source: Path, path: Path, engine: str, settings: Mapping[str, str], *, now: str | None
+) -> None:
+    """Write the text of a database with its engine and settings in the first line, and make sure
+    that a database can be built from it.
+
+    Raises:
+        UnreadableDatabaseError: none can, with the words of the engine.
+        InputError: the engine is not installed.
+    """
+    made_by = load_engine(engine)
+    found, text = _split_text(source, engine)
+    with replace_file(path) as file:
+        file.write((write_head(engine, {**found, **settings}) + text).encode())
+    try:
+        with made_by.open(path, now=now):
+            made_by.read_schema(path)
+    except (InputError, sqlite3.Error) as error:
+        path.unlink()
+        fault = error.fault if isinstance(error, UnreadableDatabaseError) else str(error)
+        words = fault.replace(f"{path}: ", "").replace(str(path), path.name)
+        raise UnreadableDatabaseError(str(source), words) from error
+    except BaseException:
+        path.unlink()
+        raise

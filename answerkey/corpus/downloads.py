@@ -1,4 +1,6 @@
-"""Make every chosen database one whole SQLite file; the manifest has its origin and checksum.
+"""Make every chosen database one whole file; the manifest has its origin and checksum.
+
+A database of SQLite is a file of it. One of another engine is the SQL text that makes it.
 
 The directory of databases may have links into DVC's cache: a file is replaced, never changed.
 """
@@ -39,11 +41,14 @@ from answerkey.corpus.databases import (
     build_in_process,
     check_database,
     copy_database,
+    find_settings,
     locate_database,
     read_descriptions,
     replace_database,
+    write_database_text,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
+from answerkey.engines.opening import ENGINES, SQLITE, load_engine, name_engine
 from answerkey.engines.schema import encode_schema
 from answerkey.engines.sqlite.files import check_db_ids, open_database
 from answerkey.engines.sqlite.schema import read_schema
@@ -55,10 +60,12 @@ MANIFEST = "manifest.json"
 
 class DatabaseSource(NamedTuple):
     """The source of a database: `origin`, for the manifest, names no machine; `path`, if it is
-    local."""
+    local; its engine, and the settings that its corpus gives."""
 
     origin: dict[str, str]
     path: Path | None = None
+    engine: str = SQLITE
+    settings: Mapping[str, str] = MappingProxyType({})
 
 
 class Downloads(NamedTuple):
@@ -117,7 +124,7 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     missing = {name: source for name, source in sources.items() if name not in hashes}
     made = _find_made(staging, missing)
     _remove_others(staging, made)
-    staged = {name: locate_database(staging, name) for name in missing}
+    staged = {name: locate_database(staging, name, missing[name].engine) for name in missing}
     broken: dict[str, UnreadableDatabaseError] = {}
     try:
         left = {name: source for name, source in missing.items() if name not in made}
@@ -133,10 +140,17 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
             _write_manifest(staging, made, sources)
     descriptions = {name: _describe(sources[name]) for name in {*hashes, *made}}
 
-    paths = {name: locate_database(output_dir, name) for name in sources if name not in broken}
+    paths = {
+        name: locate_database(output_dir, name, source.engine)
+        for name, source in sources.items()
+        if name not in broken
+    }
     for name in made:
         paths[name].parent.mkdir(parents=True, exist_ok=True)
         staged[name].replace(paths[name])
+        for engine in ENGINES:  # which the database had before
+            if engine != sources[name].engine:
+                locate_database(output_dir, name, engine).unlink(missing_ok=True)
     for name, texts in descriptions.items():
         path = paths[name].with_name(DESCRIPTIONS)
         if texts is not None:
@@ -159,8 +173,10 @@ def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str,
         return {}
     hashes = {}
     for name, source in sources.items():
-        entry, path = manifest.get(name), locate_database(folder, name)
+        entry, path = manifest.get(name), locate_database(folder, name, source.engine)
         if entry is None or entry.get("origin") != source.origin or not path.is_file():
+            continue
+        if (entry.get("engine", SQLITE), entry.get("settings", {})) != _name_engine(source):
             continue
         if (sha256 := hash_file(path)) == entry.get("sha256"):
             hashes[name] = sha256
@@ -173,15 +189,26 @@ def _write_manifest(
     sources: Mapping[str, DatabaseSource],
     faults: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    entries: dict[str, ManifestEntry] = {
-        name: {
+    entries: dict[str, ManifestEntry] = {}
+    for name in sorted(hashes):
+        engine, settings = _name_engine(sources[name])
+        path = locate_database(folder, name, engine)
+        entries[name] = {
             "sha256": hashes[name],
-            "size_bytes": locate_database(folder, name).stat().st_size,
+            "size_bytes": path.stat().st_size,
             "origin": sources[name].origin,
         }
-        for name in sorted(hashes)
-    }
+        if engine != SQLITE:
+            place = path.relative_to(folder).as_posix()
+            entries[name] |= {"path": place, "engine": engine, "settings": settings}
     write_manifest(folder / MANIFEST, entries, faults)
+
+
+def _name_engine(source: DatabaseSource) -> tuple[str, Mapping[str, str]]:
+    """Return the engine of a database and its settings, with those that its text has."""
+    if source.engine == SQLITE or source.path is None:
+        return source.engine, {}
+    return source.engine, find_settings(source.path, source.engine, source.settings)
 
 
 def _name_fault(source: DatabaseSource, error: UnreadableDatabaseError) -> str:
@@ -248,7 +275,7 @@ def _locate_local(
         }
         if path.suffix == ".sql" and corpus.now is not None:
             origin["now"] = corpus.now  # its text may make other rows at another instant
-        located[db_id] = DatabaseSource(origin, path)
+        located[db_id] = DatabaseSource(origin, path, corpus.engine, corpus.settings)
     if missing:
         raise FileNotFoundError("\n".join(missing))
     return located
@@ -263,14 +290,16 @@ def _make(
     fetch = functools.cache(functools.partial(fetch_file, limits=limits))
     errors: list[Exception] = []
     for name in track_progress(sources, "databases", total=len(sources), unit="databases"):
-        (origin, local), path = sources[name], paths[name]
+        (origin, local, engine, settings), path = sources[name], paths[name]
         kind = origin["kind"]
         if local is None:
             with _name_failure(name):
                 address = (origin["repo_id"], origin["revision"], origin["path"])
                 local = fetch(*address, sha256=origin.get("sha256"))
         try:
-            if kind == SQL:
+            if engine != SQLITE:
+                write_database_text(local, path, engine, settings, now=origin.get("now"))
+            elif kind == SQL:
                 build_in_process(local, path, now=origin.get("now"))
             elif kind == ARCHIVE:
                 _extract_member(local, name, origin, path)
@@ -312,6 +341,11 @@ def _name_failure(db_id: str) -> Iterator[None]:
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
+    """Return the record of a database's schema; it names the engine, if that is not SQLite."""
+    engine = name_engine(path)
+    if engine != SQLITE:
+        tables = encode_schema(load_engine(engine).read_schema(path))
+        return {"database_name": db_id, "engine": engine, "tables": tables}
     with contextlib.closing(open_database(path)) as connection:
         return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
 

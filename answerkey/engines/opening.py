@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -31,24 +32,28 @@ def name_engine(path: str | Path) -> str:
     return next(ends, SQLITE)
 
 
-def place_database(name: str, engine: str = SQLITE) -> str:
-    """Return the path of a database below the folder of databases.
+def find_database_file(
+    folder: str | os.PathLike[str], name: str, *, engine: str | None = None
+) -> str:
+    """Return the path of a database in a folder: NAME/NAME with the suffix of its engine.
 
-    >>> place_database("shop"), place_database("shop", "duckdb")
-    ('shop/shop.sqlite', 'shop/shop.duckdb.sql')
-    """
-    return f"{name}/{name}{SUFFIXES[engine]}"
+    >>> find_database_file("data", "shop", engine="duckdb")
+    'data/shop/shop.duckdb.sql'
 
-
-def find_file(folder: str | Path, name: str) -> Path:
-    """Return the path of a database in the folder of databases: the file that is there, of any
-    engine; or that of SQLite, if there is none.
+    engine: None: that of the file that is there; SQLite's if none is.
 
     Raises:
         InputError: the name leads out of the folder.
     """
-    paths = [find_inside(folder, place_database(name, engine)) for engine in ENGINES]
-    return next((path for path in paths if path.is_file()), paths[0])
+    if engine is not None:
+        return _find_path(os.fspath(folder), name, engine)
+    paths = [_find_path(os.fspath(folder), name, known) for known in ENGINES]
+    return next(filter(os.path.isfile, paths), paths[0])
+
+
+@lru_cache(4096)  # a reward asks for the same databases again and again
+def _find_path(folder: str, name: str, engine: str) -> str:
+    return str(find_inside(folder, f"{name}/{name}{SUFFIXES[engine]}"))
 
 
 @lru_cache

@@ -1,7 +1,8 @@
 """Find the file of a database on any machine.
 
 A database is at a path (on a cluster on a shared mount) or under a URL
-(`execution.databases_url`), with the names of `data/databases`: NAME/NAME.sqlite. Each machine
+(`execution.databases_url`), with the names of `data/databases`: NAME/NAME.sqlite, or
+NAME/NAME.duckdb.sql for one of another engine, from whose text each machine builds it. Each machine
 downloads a database once, into a temporary folder whose name is its sha256.
 """
 
@@ -14,6 +15,7 @@ from typing import NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.records import hash_file
+from answerkey.engines.opening import find_database_file
 from answerkey.engines.sqlite.files import find_inside
 
 
@@ -30,15 +32,15 @@ class Database(NamedTuple):
 def find_database(
     databases_dir: Path, name: str, *, sha256: str, databases_url: str | None
 ) -> Database:
-    """Return a database by its name.
+    """Return a database by its name. Its engine is that of the file in `databases_dir`.
 
     >>> find_database(Path("d"), "car_1", sha256="e3b0", databases_url="s3://bucket/spider/")
     Database(place='s3://bucket/spider/car_1/car_1.sqlite', sha256='e3b0')
     """
-    path = f"{name}/{name}.sqlite"
+    path = Path(find_database_file(databases_dir.absolute(), name))
     if databases_url is None:
-        return Database(find_inside(databases_dir.absolute(), path), sha256)
-    return Database(f"{databases_url.rstrip('/')}/{path}", sha256)
+        return Database(path, sha256)
+    return Database(f"{databases_url.rstrip('/')}/{name}/{path.name}", sha256)
 
 
 def local_path(database: Database) -> Path:

@@ -39,7 +39,7 @@ def test_unknown_layouts_of_entries_that_are_not_chosen_are_all_told() -> None:
         parse_corpora("a", entries)
     assert str(caught.value).splitlines() == [
         f"params.yaml: corpora.{name}.layout: expected one of own, spider, spider_syn, bird,"
-        f" synsql, text2sql-data, spider2-lite, found {found!r}"
+        f" synsql, defog, text2sql-data, spider2-lite, found {found!r}"
         for name, found in (("b", "brid"), ("c", "Bird"))
     ]
 
