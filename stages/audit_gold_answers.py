@@ -6,7 +6,6 @@ executes nothing.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -36,6 +35,7 @@ from answerkey.doubts.audit import (
 )
 from answerkey.engines.database import Limits
 from answerkey.engines.schema import SchemaFile, decode_schema
+from answerkey.engines.versions import describe_engine
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
@@ -50,7 +50,7 @@ def plan_works(
 ) -> Iterator[DatabaseWork[Query, Context, AuditReport]]:
     """Yield each shard with those of its questions that have an answer."""
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
-    made_by = [hash_code(audit_task), version("sqlglot"), sqlite3.sqlite_version]
+    made_by = [hash_code(audit_task), version("sqlglot")]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
     for shard, records in cut_in_shards(loaded):
         name = shard.database_name
@@ -71,7 +71,7 @@ def plan_works(
         made_from += [now] if now else []
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
         context = decode_schema(tables), limits, thresholds, meanings, now
-        key = hash_value([*made_by, *made_from])
+        key = hash_value([*made_by, *describe_engine(database.place), *made_from])
         yield DatabaseWork(shard, database, key, questions, context)
 
 

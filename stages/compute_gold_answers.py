@@ -6,7 +6,6 @@ or the code change. The bytes are the same whatever the engine and the number of
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from answerkey.base.stage import run_stage
 from answerkey.engines.answers import Queries
 from answerkey.engines.database import Limits
 from answerkey.engines.sqlite.clock import describe_clock_readers
+from answerkey.engines.versions import describe_engine
 from answerkey.gold.execution import Context, Outcome, execute_task
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
@@ -42,7 +42,7 @@ def plan_works(
     """Yield each shard with its questions, in their order. Questions that a curator excluded, or
     that have no SQL or no readable database, are not executed."""
     hashes, unreadable = read_database_hashes(DATABASES), read_unreadable(DATABASES)
-    made_by = [hash_code(execute_task), sqlite3.sqlite_version, asdict(limits)]
+    made_by = [hash_code(execute_task), asdict(limits)]
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
     for shard, records in cut_in_shards(loaded):
         name = shard.database_name
@@ -59,8 +59,8 @@ def plan_works(
                 excluded[record["question_id"]] = {"reason": reason, "detail": words}
         sha256 = "" if name in unreadable else hashes[name]
         made_from = [sha256, questions, excluded, *([now] if now else [])]
-        key = hash_value([*made_by, *made_from])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
+        key = hash_value([*made_by, *describe_engine(database.place), *made_from])
         yield DatabaseWork(shard, database, key, questions, (limits, now), excluded)
 
 

@@ -22,7 +22,7 @@ from answerkey.base.yaml_files import load_yaml
 from answerkey.corpus.hub import COMMIT, HubError, fetch_file, resolve_revision
 from answerkey.corpus.readers import read_source_rows, read_spider2, read_text2sql
 from answerkey.corpus.records import SourceQuestion
-from answerkey.engines.opening import SQLITE, SUFFIXES
+from answerkey.engines.names import SQLITE, SUFFIXES
 from answerkey.engines.sqlite.files import check_db_id, check_db_ids
 from answerkey.sections.corpora import (
     ALL,

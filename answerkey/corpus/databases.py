@@ -21,7 +21,8 @@ from answerkey.base.errors import InputError
 from answerkey.base.paths import name_page
 from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
-from answerkey.engines.opening import SQLITE, find_database_file, load_engine
+from answerkey.engines.names import SQLITE
+from answerkey.engines.opening import find_database_file, load_engine
 from answerkey.engines.settings import DEFAULTS, cut_head, write_head
 from answerkey.engines.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.engines.sqlite.files import (

@@ -48,7 +48,8 @@ from answerkey.corpus.databases import (
     write_database_text,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
-from answerkey.engines.opening import ENGINES, SQLITE, load_engine, name_engine
+from answerkey.engines.names import ENGINES, SQLITE, name_engine
+from answerkey.engines.opening import load_engine
 from answerkey.engines.schema import encode_schema
 from answerkey.engines.sqlite.files import check_db_ids, open_database
 from answerkey.engines.sqlite.schema import read_schema

@@ -33,8 +33,10 @@ from answerkey.corpus.records import SourceQuestion
 from answerkey.engines.answers import are_same_rows, has_choice, read_order
 from answerkey.engines.database import Database, Limits, Row
 from answerkey.engines.executions import Executions, are_same, is_void
-from answerkey.engines.opening import name_engine, open_database
+from answerkey.engines.names import name_engine
+from answerkey.engines.opening import open_database
 from answerkey.engines.schema import Schema, SchemaFile, decode_schema
+from answerkey.engines.versions import describe_engine
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
@@ -193,14 +195,15 @@ def plan_works(
     if not records:
         return
     hashes, schemas = read_database_hashes(DATABASES), SchemaFile(SCHEMAS)
-    made_by = [hash_code(execute_task), version("sqlglot"), sqlite3.sqlite_version, asdict(limits)]
+    made_by = [hash_code(execute_task), version("sqlglot"), asdict(limits)]
     readable = (record for record in records if record["database_name"] in hashes)
     for shard, group in cut_in_shards(readable):
         name, now = shard.database_name, group[0]["now"]  # `now` is the same for a whole database
         pairs = [(record["name"], (record["gold_sql"], record["sql"])) for record in group]
         tables, sha256 = schemas.read_tables(name), hashes[name]
-        key = hash_value([*made_by, sha256, pairs, tables, now])
         database = find_database(DATABASES, name, sha256=sha256, databases_url=databases_url)
+        engine = describe_engine(database.place)
+        key = hash_value([*made_by, *engine, sha256, pairs, tables, now])
         yield DatabaseWork(shard, database, key, pairs, (decode_schema(tables), limits, now))
 
 

@@ -18,7 +18,8 @@ from answerkey.doubts.repairs import Gold, Repair, Tried, try_alternatives
 from answerkey.engines.answers import answer_rows, has_choice, read_order
 from answerkey.engines.database import Limits
 from answerkey.engines.executions import Executions
-from answerkey.engines.opening import name_engine, open_database
+from answerkey.engines.names import name_engine
+from answerkey.engines.opening import open_database
 from answerkey.engines.schema import Schema
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.additions import find_abs_tol

@@ -9,27 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from answerkey.base.errors import InputError
+from answerkey.engines.names import ENGINES, SUFFIXES, name_engine
 from answerkey.engines.sqlite.files import find_inside
 
 if TYPE_CHECKING:
     from answerkey.engines.database import Database, Limits
     from answerkey.engines.engine import Engine
-
-SQLITE, DUCKDB, POSTGRES = ENGINES = ("sqlite", "duckdb", "postgres")
-SUFFIXES = {SQLITE: ".sqlite", DUCKDB: ".duckdb.sql", POSTGRES: ".postgres.sql"}
-
-
-def name_engine(path: str | Path) -> str:
-    """Return the name of the engine of a database by the end of its file's name.
-
-    >>> name_engine("shop/shop.duckdb.sql"), name_engine("shop/shop.sqlite"), name_engine("shop.db")
-    ('duckdb', 'sqlite', 'sqlite')
-    """
-    name = str(path)
-    if not name.endswith(".sql"):  # asked for every prediction
-        return SQLITE
-    ends = (engine for engine, suffix in SUFFIXES.items() if name.endswith(suffix))
-    return next(ends, SQLITE)
 
 
 def find_database_file(

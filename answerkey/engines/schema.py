@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from answerkey.engines.opening import SQLITE
+from answerkey.engines.names import SQLITE
 
 _ASCII_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 ROWID_NAMES = ("rowid", "_rowid_", "oid")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from answerkey.base.errors import InputError
-from answerkey.engines.opening import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 
 HEAD = "-- answerkey: "
 _TIMEZONE, _SEARCH_PATH, _COLLATION = ("timezone", "search_path", "collation")

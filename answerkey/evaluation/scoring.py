@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 from answerkey.base.log import show_progress
 from answerkey.dataset import PassRate, Question, Record, list_reward_terms
 from answerkey.engines.answers import answer_rows
+from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.opening import load_engine
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
@@ -118,7 +120,7 @@ def score_predictions(
         _make_job(prediction, questions[prediction.question_id], folders, rule)
         for prediction in predictions
     ]
-    keys = [_hash(code, job._asdict()) for job in jobs]
+    keys = [_hash(code, job._asdict(), *_list_versions(job.path)) for job in jobs]
     kept = journal.read_bytes() if journal.is_file() else b""
     known = read_journal(kept)
     waiting = [job_index for job_index, key in enumerate(keys) if key not in known]
@@ -217,6 +219,12 @@ def _hash_code() -> str:
     rooms = [Path(__file__).parents[1] / room for room in _CODE]
     files = sorted(path for room in rooms for path in room.rglob("*.py"))
     return _hash(sqlite3.sqlite_version, [path.read_text(encoding="utf-8") for path in files])
+
+
+def _list_versions(path: str) -> list[str]:
+    """The version of the engine of a database, which is not SQLite's."""
+    engine = name_engine(path)
+    return [] if engine == SQLITE else [load_engine(engine).version()]
 
 
 def read_journal(kept: bytes) -> dict[str, dict[str, Any]]:

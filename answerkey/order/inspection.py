@@ -17,7 +17,8 @@ from sqlglot import exp
 from answerkey.engines.answers import REL_TOL, Order, answers_match, shape_answer
 from answerkey.engines.database import Database, Limits, QueryError, Row
 from answerkey.engines.executions import Executions
-from answerkey.engines.opening import SQLITE, find_engine
+from answerkey.engines.names import SQLITE
+from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import Schema
 from answerkey.engines.sqlite.reordered import NAMES_STORAGE
 from answerkey.sql.scopes import Scopes

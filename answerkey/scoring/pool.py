@@ -28,7 +28,7 @@ from typing import Any, NamedTuple, Self
 from answerkey.base.cores import count_cores
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import Limits
-from answerkey.engines.opening import SQLITE, name_engine
+from answerkey.engines.names import SQLITE, name_engine
 from answerkey.scoring.systems import IS_UNIX, read_two_bytes, share_file, write_first_byte
 from answerkey.scoring.worker import WORKER_DIED, Job, answer_without_rows, write_message
 

@@ -27,7 +27,8 @@ from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.engines.answers import OtherAnswer, check_answer, drop_residue
 from answerkey.engines.database import Database, Limits, QueryError, Row
-from answerkey.engines.opening import SQLITE, load_engine, name_engine
+from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.opening import load_engine
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.scoring.comparison import (

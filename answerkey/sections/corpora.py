@@ -19,7 +19,7 @@ from answerkey.base.kinds import (
     one_of,
     text,
 )
-from answerkey.engines.opening import ENGINES, SQLITE
+from answerkey.engines.names import ENGINES, SQLITE
 from answerkey.engines.settings import DEFAULTS
 from answerkey.engines.sqlite.clock import EXPECTED_INSTANT, read_instant
 from answerkey.engines.sqlite.files import check_db_ids, find_inside

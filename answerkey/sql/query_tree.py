@@ -23,7 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from answerkey.engines.database import MAX_SQL_BYTES
-from answerkey.engines.opening import DUCKDB, ENGINES, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, ENGINES, POSTGRES, SQLITE
 from answerkey.engines.schema import fold_name
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.engines.sqlite.statement import trim_statement

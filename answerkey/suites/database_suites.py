@@ -29,9 +29,11 @@ from answerkey.base.records import (
     write_json,
 )
 from answerkey.engines.database import Limits
-from answerkey.engines.opening import SUFFIXES, find_engine, name_engine
+from answerkey.engines.names import SUFFIXES, name_engine
+from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import decode_schema
 from answerkey.engines.sqlite.files import find_inside
+from answerkey.engines.versions import describe_engine
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks, run_alone
@@ -83,10 +85,10 @@ def run_suites(
 
     def list_stale() -> Iterator[SuiteTask]:
         for task in tasks:
-            engine_version = find_engine(task.database.place).version()
             made_from = [task.database.sha256, task.tables, task.questions]
             made_from += [task.now] if task.now else []
-            key = hash_value([*made_by, engine_version, *settled, *made_from])
+            engine_version = describe_engine(task.database.place)
+            key = hash_value([*made_by, *engine_version, *settled, *made_from])
             keys[task.shard] = key
             if not (directory.is_fresh(task.shard, key) and _is_whole(directory, folder, task)):
                 yield task
