@@ -1,0 +1,1 @@
+"""DuckDB: databases of SQL text, in a process of their own."""

@@ -1,0 +1,178 @@
+"""Values of DuckDB as JSON values: numbers, texts and NULL."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from answerkey.base.reasons import Reason
+
+Column = Sequence[Any]
+Converter = Callable[[Column], Column]
+
+MAX_EXACT_DIGITS = 15  # a float has as many decimal digits
+_INT64 = range(-(1 << 63), 1 << 63)
+_INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+_LONG_INTEGERS = {"UBIGINT", "HUGEINT", "UHUGEINT", "BIGNUM"}
+_NESTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|.*\]$", re.DOTALL)
+
+
+class UnfitValueError(ValueError):
+    """A value that no answer may have."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+
+class NeedsTextError(Exception):
+    """Python's value of a column loses something, such as a year 10000: DuckDB has to write it."""
+
+
+def write_text_column(name: str, kind: str) -> str:
+    """Return the expression by which DuckDB writes a column whose values Python does not have.
+
+    >>> write_text_column('"a"', "INTEGER[]"), write_text_column('"a"', "INTERVAL")
+    ('CAST(to_json("a") AS VARCHAR)', 'CAST("a" AS VARCHAR)')
+    """
+    if _NESTED.match(kind):
+        return f"CAST(to_json({name}) AS VARCHAR)"
+    return f"CAST({name} AS VARCHAR)"
+
+
+def find_converter(kind: str) -> Converter | None:
+    """Return the function that converts a column of a type; None if its values stay as they are.
+
+    Raises:
+        NeedsTextError: DuckDB has to write them, as `write_text_column` says.
+    """
+    if kind in _INTEGERS or kind in ('"NULL"', "VARCHAR", "BIT") or kind.startswith("ENUM("):
+        return None
+    if kind.startswith("DECIMAL("):
+        return _convert_decimals
+    if kind in ("DOUBLE", "FLOAT"):
+        return _check_floats
+    known = _CONVERTERS.get(kind)
+    if known is None:
+        raise NeedsTextError
+    return known
+
+
+def find_text_converter(kind: str) -> Converter | None:
+    """Return the same for a column that DuckDB has written."""
+    return _convert_json if _NESTED.match(kind) else None
+
+
+def canonize_json(text: str) -> str:
+    """Return JSON text with sorted keys and without blanks.
+
+    >>> canonize_json('{"b": [1, 2.50], "a": "é"}')
+    '{"a":"é","b":[1,2.5]}'
+    """
+    try:
+        tree = json.loads(text)
+    except RecursionError as error:
+        raise UnfitValueError(Reason.VALUE_TOO_LARGE, "JSON that is nested too deep") from error
+    return json.dumps(tree, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def convert_decimal(value: Decimal) -> int | float | str:
+    """Return the exact value: whole if the type is, a float if one has enough digits, else text.
+
+    >>> convert_decimal(Decimal("12")), convert_decimal(Decimal("1.50"))
+    (12, 1.5)
+    >>> convert_decimal(Decimal("1234567890123456.70"))
+    '1234567890123456.7'
+    """
+    _, digits, exponent = value.as_tuple()
+    if exponent == 0:
+        return _convert_integer(int(value))
+    if len(digits) <= MAX_EXACT_DIGITS or len(value.normalize().as_tuple().digits) <= (
+        MAX_EXACT_DIGITS
+    ):
+        return float(value)
+    return f"{value:f}".rstrip("0").rstrip(".")
+
+
+def _convert_integer(value: int) -> int | str:
+    return value if value in _INT64 else str(value)
+
+
+def _convert_decimals(values: Column) -> Column:
+    return [None if value is None else convert_decimal(value) for value in values]
+
+
+def _convert_integers(values: Column) -> Column:
+    return [None if value is None else _convert_integer(int(value)) for value in values]
+
+
+def _convert_booleans(values: Column) -> Column:
+    return [None if value is None else int(value) for value in values]
+
+
+def _check_floats(values: Column) -> Column:
+    for value in values:
+        if value is not None and not math.isfinite(value):
+            raise UnfitValueError(Reason.NOT_FINITE, f"{value} in the answer")
+    return values
+
+
+def _convert_dates(values: Column) -> Column:
+    return [_convert_moment(value, date.max, date.min) for value in values]
+
+
+def _convert_datetimes(values: Column) -> Column:
+    return [_convert_moment(value, datetime.max, datetime.min) for value in values]
+
+
+def _convert_moment(value: Any, last: date, first: date) -> str | None:
+    if value is None or isinstance(value, str):  # DuckDB has written a year beyond those of Python
+        return value
+    if value >= last or value <= first:  # infinite, perhaps
+        raise NeedsTextError
+    if isinstance(value, datetime):
+        text = value.isoformat(" ")
+        return text.rstrip("0") if value.microsecond else text
+    return str(value.isoformat())
+
+
+def _convert_times(values: Column) -> Column:
+    return [None if value is None else _write_time(value) for value in values]
+
+
+def _write_time(value: time) -> str:
+    text = value.isoformat()
+    return text.rstrip("0") if value.microsecond else text
+
+
+def _convert_json(values: Column) -> Column:
+    return [None if value is None else canonize_json(value) for value in values]
+
+
+def _convert_texts(values: Column) -> Column:
+    return [None if value is None else str(value) for value in values]
+
+
+def _refuse_blobs(values: Column) -> Column:
+    for value in values:
+        if value is not None:
+            raise UnfitValueError(Reason.BLOB, f"a BLOB of {len(value)} bytes in the answer")
+    return values
+
+
+_CONVERTERS: dict[str, Converter] = {
+    **dict.fromkeys(_LONG_INTEGERS, _convert_integers),
+    "BOOLEAN": _convert_booleans,
+    "DATE": _convert_dates,
+    "TIMESTAMP": _convert_datetimes,
+    "TIME": _convert_times,
+    "JSON": _convert_json,
+    "UUID": _convert_texts,
+    "BLOB": _refuse_blobs,
+}
