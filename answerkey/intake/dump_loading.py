@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, LiteralString, cast
 
 from answerkey.base.errors import InputError
-from answerkey.intake.dump_text import DumpReader, Statement
+from answerkey.engines.postgres.dump_text import DumpReader, Statement
 from answerkey.intake.engines import first_line
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ import pytest
 from answerkey.base.errors import InputError
 from answerkey.intake import servers
 from answerkey.intake.dialects import Comparer, read_renaming
-from answerkey.intake.dump_text import DumpReader
+from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.intake.sources import open_source
 from answerkey.intake.whole_database import convert
 

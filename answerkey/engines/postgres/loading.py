@@ -1,0 +1,469 @@
+"""Build databases of a server from texts: each once, under the hash of what it is made of.
+
+A text is what pg_dump writes, or the same without its head. It is foreign: its statements are
+executed one by one, by a role that may do nothing else, and what a dump says of roles, of other
+servers and of files is passed over. A statement that fails ends the loading: a database without a
+part of its rows would give wrong answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, LiteralString, NamedTuple, cast
+
+import psycopg
+
+from answerkey.base.errors import InputError
+from answerkey.engines.postgres import privileges
+from answerkey.engines.postgres.clock import Clock
+from answerkey.engines.postgres.dump_text import DumpReader, Statement
+from answerkey.engines.postgres.privileges import LOADER, READERS
+from answerkey.engines.postgres.server import Server, find_server, hold_lock, read_version
+from answerkey.engines.postgres.settings import Settings
+from answerkey.engines.schema import quote_name
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_LOAD_SECONDS = 600
+_MAX_DATABASES = 500  # each takes 8 megabytes and what its rows take; the oldest one goes
+_BUILT, _BASE, PRIVATE = "ak_", "base_", "private_"
+_LAYOUT = "1"  # another one for a change of this file, so that all is built again
+# ANALYZE reads 300 rows for each unit of its target. A table with more rows than it may read is
+# sampled at random, and its plans, and the order of its rows, could differ between machines.
+_ROWS_OF_TARGET, _MAX_TARGET = 300, 1000
+
+_NAME = r'(?:"(?:[^"]|"")+"|[^\s"(;.,]+)'
+_FLAGS = re.IGNORECASE | re.DOTALL
+COPY_IN = re.compile(rf"COPY\s+{_NAME}(?:\s*\.\s*{_NAME})*\s*(\([^)]*\))?\s*FROM\s+STDIN\b", _FLAGS)
+# What is no part of a database's tables: roles, owners, rights, other databases and servers.
+PASSED_OVER = re.compile(
+    r"(?:CREATE|ALTER|DROP)\s+(?:ROLE|USER|GROUP|TABLESPACE|PUBLICATION|SUBSCRIPTION|DATABASE"
+    r"|EVENT\s+TRIGGER|POLICY|(?:OR\s+REPLACE\s+)?(?:TRUSTED\s+)?(?:PROCEDURAL\s+)?LANGUAGE)\b"
+    r"|GRANT\b|REVOKE\b|ALTER\s+DEFAULT\s+PRIVILEGES\b|SECURITY\s+LABEL\b"
+    r"|COMMENT\s+ON\s+(?:DATABASE|EXTENSION|ROLE|LANGUAGE|EVENT\s+TRIGGER|POLICY|SCHEMA)\b"
+    r"|SET\s+(?:SESSION\s+AUTHORIZATION|ROLE)\b|RESET\s+SESSION\s+AUTHORIZATION\b"
+    r"|UPDATE\s+pg_catalog\.|ALTER\s+[^;]*\sOWNER\s+TO\s+\S+\s*\Z"
+    r"|ALTER\s+TABLE\s.*\sROW\s+LEVEL\s+SECURITY\s*\Z"
+    r"|CREATE\s+SCHEMA\s+public\s*\Z",
+    _FLAGS,
+)
+# What may fail, since no row depends on it: if one does, the statement that makes the row fails.
+_MAY_FAIL = re.compile(
+    r"(?:CREATE|ALTER|COMMENT\s+ON|DROP)\s+(?:OR\s+REPLACE\s+)?"
+    r"(?:EXTENSION|FUNCTION|PROCEDURE|AGGREGATE|CONSTRAINT\s+TRIGGER|TRIGGER|RULE|OPERATOR|CAST"
+    r"|TEXT\s+SEARCH|SERVER|FOREIGN|USER\s+MAPPING|STATISTICS|COLLATION)\b",
+    _FLAGS,
+)
+_UNKNOWN_SETTING = "42704"  # SET of a setting that another version has
+_CREATES_BODY = re.compile(
+    r"(?:CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE)|DO)\b", re.IGNORECASE
+)
+_DENIED = re.compile(r"permission denied for function (\S+)")
+
+
+class DumpError(sqlite3.DatabaseError):
+    """A text that is no dump, or whose rows depend on more than itself."""
+
+
+class ReadText(NamedTuple):
+    """A text of SQL: its settings, and the hash of all of its bytes."""
+
+    settings: Settings
+    digest: str
+
+
+def read_text(path: Path) -> ReadText:
+    """Return the settings and the hash of a text.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        DumpError: its first line has settings that are unknown.
+    """
+    status = path.stat()
+    return _read_text(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4096)
+def _read_text(path: Path, _changed_ns: int, _size: int) -> ReadText:
+    with path.open("rb") as file:
+        line = file.readline().decode("utf-8-sig", errors="replace")
+        try:
+            settings = Settings.read(line, path)
+        except InputError as error:
+            raise DumpError(str(error)) from error
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return ReadText(settings, digest)
+
+
+@lru_cache(maxsize=1)
+def _hash_base() -> str:
+    parts = [_LAYOUT, read_version(), *privileges.write_base(), *privileges.write_roles()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def name_built(digest: str, now: str | None, settings: Settings, kind: str = "") -> str:
+    """Return the name of the database that is built of a text at an instant."""
+    parts = [digest, repr(now), settings.write(), _hash_base(), kind]
+    return _BUILT + hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40]
+
+
+def build_from_text(path: Path, now: str | None, *, kind: str = "") -> tuple[str, Settings]:
+    """Return the name of the database of a text, which is built if it is not there, and its
+    settings. Nobody may change this database.
+
+    kind: "", or "reversed" for one whose tables store their rows in the reverse order.
+
+    Raises:
+        DumpError: the text is no dump, or its rows depend on the clock, and there is none.
+    """
+    text = read_text(path)
+    name = name_built(text.digest, now, text.settings, kind)
+
+    def load(connection: Connection) -> None:
+        with path.open("rb") as file:
+            for _ in load_statements(connection, file, path, Clock(now, text.settings.timezone)):
+                pass
+        if kind == "reversed":
+            reverse_rows(connection)
+
+    build_once(name, text.settings, now, load)
+    return name, text.settings
+
+
+class Definitions(NamedTuple):
+    """What makes the tables and the views of a database, without rows."""
+
+    statements: tuple[str, ...]
+    views: tuple[str, ...]
+
+
+def build_empty(
+    path: Path, definitions: Definitions, settings: Settings, now: str | None
+) -> str:
+    """Return the name of a database with tables and views, and without rows. It is built if it is
+    not there, and nobody may change it.
+
+    path: what errors name.
+    """
+    texts = [*definitions.statements, *definitions.views]
+    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    name = name_built(digest, now, settings, "empty")
+
+    def load(connection: Connection) -> None:
+        clock = Clock(now, settings.timezone)
+        for number, text in enumerate(texts, 1):
+            try:
+                run_statement(connection, text.encode(), clock)
+            except psycopg.Error as error:
+                if connection.closed or not _may_fail(text, error):
+                    raise _explain(error, Statement(text.encode(), number), path) from error
+
+    build_once(name, settings, now, load)
+    return name
+
+
+def build_once(
+    name: str, settings: Settings, now: str | None, load: Callable[[Connection], None]
+) -> None:
+    """Build a database unless it is there."""
+    server = find_server()
+    mark = server.folder / "used" / name
+    mark.parent.mkdir(exist_ok=True)
+    if mark.exists() and name in _KNOWN:
+        os.utime(mark)
+        return
+    locks = server.folder / "locks"
+    locks.mkdir(exist_ok=True)
+    with hold_lock(locks / name):
+        with server.connect() as connection:
+            if not _has_database(connection, name):
+                _sweep(connection, mark.parent)
+                building = f"{PRIVATE}{os.getpid()}_{name}"[:63]
+                create_database(connection, building, settings, now)
+                try:
+                    _fill(server, building, settings, load)
+                except BaseException:
+                    connection.execute(_sql(f"DROP DATABASE {building} WITH (FORCE)"))
+                    raise
+                connection.execute(_sql(f"ALTER DATABASE {building} RENAME TO {name}"))
+        mark.touch()
+    _KNOWN.add(name)
+
+
+_KNOWN: set[str] = set()  # databases that were there
+
+
+def forget_known() -> None:
+    """Forget which databases there are: the server was started again."""
+    _KNOWN.clear()
+
+
+def create_database(
+    connection: Connection, name: str, settings: Settings, now: str | None
+) -> None:
+    """Create a database without tables, with its clock."""
+    with hold_lock(find_server().folder / "base"):
+        base = _find_base(connection, settings.collation)
+    connection.execute(_sql(f"CREATE DATABASE {name} TEMPLATE {base} OWNER {LOADER}"))
+    connection.execute(_sql(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC"))
+    connection.execute(_sql(f"GRANT CONNECT ON DATABASE {name} TO {READERS}"))
+    if now is not None:
+        with find_server().connect(name) as inside:
+            _run_all(inside, privileges.write_clock(now))
+
+
+def _find_base(connection: Connection, collation: str) -> str:
+    name = _BASE + hashlib.sha256(f"{_hash_base()}{collation}".encode()).hexdigest()[:16]
+    if _has_database(connection, name):
+        return name
+    if connection.execute(_sql("SELECT FROM pg_roles WHERE rolname = 'loader'")).fetchone() is None:
+        _run_all(connection, privileges.write_roles())
+    making = f"{PRIVATE}{os.getpid()}_{name}"
+    provider = f"LOCALE_PROVIDER builtin BUILTIN_LOCALE '{collation}' LOCALE 'C'"
+    connection.execute(
+        _sql(f"CREATE DATABASE {making} TEMPLATE template0 ENCODING UTF8 {provider}")
+    )
+    with find_server().connect(making) as inside:
+        _run_all(inside, privileges.write_base())
+        inside.execute("VACUUM FREEZE")
+    connection.execute(_sql(f"ALTER DATABASE {making} RENAME TO {name}"))
+    return name
+
+
+def _fill(
+    server: Server, name: str, settings: Settings, load: Callable[[Connection], None]
+) -> None:
+    with connect_loader(server, name, settings) as connection:
+        load(connection)
+    with server.connect(name) as connection:
+        grant_reading(connection)
+        gather_statistics(connection)
+
+
+def connect_loader(server: Server, name: str, settings: Settings) -> Connection:
+    """Return a connection of the role that loads."""
+    options = write_options(settings, {"statement_timeout": f"{_LOAD_SECONDS}s"})
+    return server.connect(name, LOADER, options=options)
+
+
+def write_options(settings: Settings, others: dict[str, str]) -> str:
+    """Return the settings of a session as a connection takes them."""
+    options = {
+        "TimeZone": settings.timezone,
+        "search_path": settings.search_path,
+        "DateStyle": "ISO, MDY",
+        "IntervalStyle": "postgres",
+        "extra_float_digits": "1",
+        "bytea_output": "hex",
+        **others,
+    }
+    escaped = {name: re.sub(r"([\\\s])", r"\\\1", value) for name, value in options.items()}
+    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
+
+
+def _sweep(connection: Connection, marks: Path) -> None:
+    """Drop what ended processes have left, and the databases that were not used for longest."""
+    names = [name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()]
+    for name in names:
+        if name.startswith(PRIVATE) and not _is_alive(int(name.split("_")[1])):
+            connection.execute(_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+    roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'reader\\_%'")
+    for (role,) in roles.fetchall():
+        if not _is_alive(int(role.split("_")[1])):
+            connection.execute(_sql(f"DROP ROLE IF EXISTS {role}"))
+    built = [name for name in names if name.startswith(_BUILT)]
+    if len(built) < _MAX_DATABASES:
+        return
+    used = {name: (marks / name).stat().st_mtime for name in built if (marks / name).exists()}
+    for name in sorted(built, key=lambda name: used.get(name, 0.0))[: len(built) // 10]:
+        try:
+            connection.execute(_sql(f"DROP DATABASE {name}"))
+        except (psycopg.errors.ObjectInUse, psycopg.errors.InvalidCatalogName):
+            continue
+        (marks / name).unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _has_database(connection: Connection, name: str) -> bool:
+    found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])
+    return found.fetchone() is not None
+
+
+def _run_all(connection: Connection, statements: Sequence[str]) -> None:
+    with connection.transaction():
+        for statement in statements:
+            connection.execute(_sql(statement))
+
+
+def _sql(text: str) -> LiteralString:
+    return cast(LiteralString, text)
+
+
+def load_statements(
+    connection: Connection, file: BinaryIO, path: Path, clock: Clock
+) -> Iterator[Statement]:
+    """Execute the statements of a text, and yield each that was executed.
+
+    Raises:
+        DumpError: one fails.
+    """
+
+    def has_escapes() -> bool:
+        return connection.info.parameter_status("standard_conforming_strings") == "off"
+
+    try:
+        reader = DumpReader(file, path, has_escapes=has_escapes)
+        for statement in reader.read_statements():
+            if statement.command is not None:  # another database: there is one alone
+                continue
+            head = statement.text[:100_000].decode(errors="replace")
+            try:
+                if COPY_IN.match(head):
+                    _copy_rows(connection, statement, reader)
+                elif not PASSED_OVER.match(head):
+                    run_statement(connection, statement.text, clock)
+            except psycopg.Error as error:
+                if connection.closed or not _may_fail(head, error):
+                    raise _explain(error, statement, path) from error
+                continue
+            yield statement
+    except InputError as error:
+        raise DumpError(str(error)) from error
+    if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        raise DumpError(f"{path}: it ends within BEGIN and COMMIT: it was cut off")
+
+
+def run_statement(connection: Connection, text: bytes, clock: Clock) -> None:
+    """Execute one statement with its clock."""
+    sql = text.decode(errors="surrogateescape")
+    has_bodies = _CREATES_BODY.match(sql) is not None
+    called = clock.call_clock(sql, has_bodies=has_bodies).encode(errors="surrogateescape")
+    if connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
+        with connection.transaction():
+            connection.execute(cast(LiteralString, called))
+    else:
+        connection.execute(cast(LiteralString, called))
+
+
+def _may_fail(head: str, error: psycopg.Error) -> bool:
+    is_setting = error.sqlstate == _UNKNOWN_SETTING and head[:4].upper() == "SET "
+    return is_setting or _MAY_FAIL.match(head) is not None
+
+
+def _copy_rows(connection: Connection, statement: Statement, reader: DumpReader) -> None:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(cast(LiteralString, statement.text)) as copy,
+    ):
+        for chunk in reader.read_rows():
+            copy.write(chunk)
+
+
+def _explain(error: psycopg.Error, statement: Statement, path: Path) -> DumpError:
+    words = str(error).strip().partition("\n")[0]
+    found = _DENIED.search(words)
+    is_clock_word = error.sqlstate == "22007"
+    if (found and not privileges.is_forbidden(found[1])) or is_clock_word:
+        words = (
+            f"{words}: its rows would depend on when or where it is read: set the corpus's clock"
+            " (corpora.NAME.now), or write the rows with pg_dump"
+        )
+    return DumpError(f"{path}: line {statement.line}: {words}")
+
+
+_SCHEMAS = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
+_GRANTED = f"""
+SELECT n.nspname, r.relname, array_agg(a.attname::text ORDER BY a.attnum)
+FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
+JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {_SCHEMAS} GROUP BY 1, 2"""
+_STORED = f"""
+SELECT format('%I.%I', n.nspname, r.relname),
+       (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
+        WHERE a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+          AND a.attgenerated = '')
+FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE r.relkind = 'r' AND {_SCHEMAS} ORDER BY r.oid"""
+_MATERIALIZED = f"""
+SELECT format('%I.%I', n.nspname, r.relname)
+FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
+WHERE r.relkind = 'm' AND {_SCHEMAS} ORDER BY r.oid"""
+
+
+def grant_reading(connection: Connection) -> None:
+    """Let readers read the columns of all tables and views. They may not read what Postgres adds to
+    each row (ctid, xmin, tableoid), which depends on more than the rows."""
+    rows = connection.execute(_sql(_GRANTED)).fetchall()
+    statements = [
+        f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
+        for schema in dict.fromkeys(schema for schema, *_ in rows)
+    ]
+    statements += [
+        f"GRANT SELECT ({', '.join(map(quote_name, columns))})"
+        f" ON {quote_name(schema)}.{quote_name(table)} TO {READERS}"
+        for schema, table, columns in rows
+    ]
+    _run_all(connection, statements)
+
+
+def gather_statistics(connection: Connection) -> None:
+    """Let the planner know the tables: from all of their rows, or from none, so that plans are the
+    same on every machine."""
+    connection.execute("VACUUM")
+    tables = connection.execute(
+        _sql(
+            "SELECT format('%I.%I', n.nspname, r.relname), r.reltuples::bigint"
+            " FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
+            f" WHERE r.relkind IN ('r', 'm') AND {_SCHEMAS} ORDER BY r.oid"
+        )
+    ).fetchall()
+    for target in (100, _MAX_TARGET):
+        listed = [name for name, count in tables if count <= target * _ROWS_OF_TARGET]
+        tables = [table for table in tables if table[0] not in {*listed}]
+        if listed:
+            connection.execute(_sql(f"SET default_statistics_target = {target}"))
+            connection.execute(_sql(f"ANALYZE {', '.join(listed)}"))
+
+
+def reverse_rows(connection: Connection) -> None:
+    """Store the rows of each table in the reverse order."""
+    connection.execute("SET session_replication_role = replica")  # no trigger, no foreign key
+    for table, columns in connection.execute(_sql(_STORED)).fetchall():
+        if columns is None:
+            continue
+        with connection.transaction():
+            connection.execute(
+                _sql(f"CREATE TEMPORARY TABLE kept AS SELECT {columns} FROM ONLY {table}")
+            )
+            connection.execute(_sql(f"DELETE FROM ONLY {table}"))
+            connection.execute(
+                _sql(
+                    f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE"
+                    f" SELECT {columns} FROM kept ORDER BY ctid DESC"
+                )
+            )
+            connection.execute("DROP TABLE kept")
+    connection.execute("RESET session_replication_role")
+    refresh_views(connection)
+
+
+def refresh_views(connection: Connection) -> None:
+    """Compute the rows of materialized views again."""
+    for (view,) in connection.execute(_sql(_MATERIALIZED)).fetchall():
+        connection.execute(_sql(f"REFRESH MATERIALIZED VIEW {view}"))

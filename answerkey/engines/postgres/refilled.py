@@ -1,0 +1,88 @@
+"""A database of PostgreSQL whose rows are exchanged, while its tables stay."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import psycopg
+
+from answerkey.engines.database import Limits
+from answerkey.engines.engine import RefusedRowsError, StoredTables
+from answerkey.engines.postgres.guard import PostgresDatabase, read_own_types
+from answerkey.engines.postgres.loading import (
+    PRIVATE,
+    Definitions,
+    build_empty,
+    connect_loader,
+    read_text,
+    refresh_views,
+)
+from answerkey.engines.postgres.server import find_server
+from answerkey.engines.postgres.settings import Settings
+from answerkey.engines.postgres.tables import list_tables, write_rows
+
+# Of errors: the database refuses a value, or a row.
+_REFUSED = ("22", "23")
+
+
+class RefilledPostgres(PostgresDatabase):
+    """A guarded database of one process, whose rows are exchanged."""
+
+    def __init__(
+        self, path: Path, stored: StoredTables, limits: Limits, *, now: str | None
+    ) -> None:
+        settings = read_text(path).settings
+        definitions = Definitions(stored.statements, stored.views)
+        self._empty = build_empty(path, definitions, settings, now)
+        self._private = f"{PRIVATE}{os.getpid()}_{uuid.uuid4().hex}"
+        self._make(settings)
+        self._loader = connect_loader(find_server(), self._private, settings)
+        self._loader.execute("SET session_replication_role = replica")  # no foreign key, no trigger
+        with find_server().connect(self._private) as connection:
+            self._types = read_own_types(connection)
+            self._tables = list_tables(connection, settings.search_path)
+        super().__init__(path, limits, lambda: (self._private, settings), now=now)
+
+    def _make(self, settings: Settings) -> None:
+        with find_server().connect() as connection:
+            sql = f"CREATE DATABASE {self._private} TEMPLATE {self._empty}"
+            connection.execute(cast(LiteralString, sql))
+            sql = f"ALTER DATABASE {self._private} OWNER TO loader"
+            connection.execute(cast(LiteralString, sql))
+
+    def fill_tables(self, rows: Mapping[str, Iterable[Sequence[Any]]], now: str | None) -> None:
+        """Replace the rows of all tables; a table without an entry is empty.
+
+        Raises:
+            RefusedRowsError: the database refuses a row; then its rows are as they were.
+        """
+        try:
+            with self._loader.transaction(), self._loader.cursor() as cursor:
+                names = ", ".join(table.into for table in self._tables)
+                if names:
+                    cursor.execute(cast(LiteralString, f"TRUNCATE {names}"))
+                for table in self._tables:
+                    taken = [*write_rows(table, rows.get(table.name, ()), self._types)]
+                    if not taken:
+                        continue
+                    copying = f"COPY {table.into} ({table.inserted}) FROM STDIN"
+                    with cursor.copy(cast(LiteralString, copying)) as copy:
+                        for row in taken:
+                            copy.write_row(row)
+                refresh_views(self._loader)
+        except psycopg.Error as error:
+            if (error.sqlstate or "")[:2] not in _REFUSED:
+                raise
+            words = error.diag.message_primary or str(error)
+            raise RefusedRowsError(f"{self.path}: {words}") from error
+
+    def close(self) -> None:
+        super().close()
+        self._loader.close()
+        with find_server().connect() as connection:
+            sql = f"DROP DATABASE IF EXISTS {self._private} WITH (FORCE)"
+            connection.execute(cast(LiteralString, sql))
