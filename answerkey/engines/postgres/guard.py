@@ -451,3 +451,9 @@ def read_own_types(connection: Connection) -> dict[int, OwnType]:
     """Return the types of a database that are not built in, by number."""
     rows = connection.execute(cast(LiteralString, _OWN_TYPES)).fetchall()
     return {oid: OwnType(*others) for oid, *others in rows}
+
+
+def connect_reader(name: str) -> Connection:
+    """Return a connection of our own to a database of the server, which reads all types as answers
+    have them."""
+    return find_server().connect(name, context=_Adapted(_ADAPTERS))
