@@ -5,6 +5,7 @@ for later stages. List questions with repairs by risk, for people."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,11 +17,13 @@ from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import JOINED, Question, make_joined_record
-from answerkey.engines.schema import decode_schema
+from answerkey.engines.opening import SQLITE
+from answerkey.engines.schema import Schema, decode_schema
 from answerkey.risk.repairs import RepairedQuestion, record_repairs, sort_by_risk
 from answerkey.risk.risks import Assessment, read_risks
 from answerkey.risk.verdicts import list_unused, read_executions, read_verdicts
 from answerkey.sections.whole_file import Params, read_params
+from answerkey.sql.query_tree import speaking
 
 
 def main(params: Params) -> None:
@@ -34,12 +37,17 @@ def main(params: Params) -> None:
     assessment = Assessment(
         risks, verdicts, read_executions(), min_answer_risk=bounds.min_answer_risk
     )
-    schemas = (
-        (record["database_name"], decode_schema(record["tables"])) for record in read_jsonl(SCHEMAS)
-    )
+    engines: dict[str, str] = {}
+
+    def read_schemas() -> Iterator[tuple[str, Schema]]:
+        for record in read_jsonl(SCHEMAS):
+            schema = decode_schema(record["tables"])
+            engines[record["database_name"]] = schema.engine
+            yield record["database_name"], schema
+
     join = partial(join_questions, min_mutation_score=bounds.min_mutation_score)
     fingerprints = map(make_fingerprint, join())
-    shared = compare(fingerprints, schemas, min_similarity=bounds.min_similarity)
+    shared = compare(fingerprints, read_schemas(), min_similarity=bounds.min_similarity)
     held_out = HeldOut(read_json(HELD_OUT), min_similarity=bounds.min_similarity)
     overlaps: Counter[str] = Counter()
     solved: Counter[str] = Counter()
@@ -48,7 +56,9 @@ def main(params: Params) -> None:
 
     def add_flags(question: Question) -> Question:
         findings = shared.get(question.question_id, [])
-        if (overlap := held_out.find_overlap(question)) is not None:
+        with speaking(engines.get(question.database_name, SQLITE)):
+            overlap = held_out.find_overlap(question)
+        if overlap is not None:
             findings = [*findings, overlap]
             overlaps[overlap.evidence["corpus"]] += 1
         question = assessment.assess(add_findings(question, findings))

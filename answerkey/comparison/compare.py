@@ -15,14 +15,15 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
+from sqlglot.errors import TokenError
 
 from answerkey.base.records import EVAL, SPLITS, TRAIN, Finding, digest_text
 from answerkey.comparison.leaks import find_seen_in_train
 from answerkey.dataset import Question
 from answerkey.engines.answers import answer_rows, read_order
 from answerkey.engines.schema import Schema
-from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.sql.query_form import strip_constants
+from answerkey.sql.query_tree import sql_dialect, trim_sql
 
 # The share of all columns of two databases. With so many in common, a model that knows one database
 # knows the other one, even if a column was renamed or added.
@@ -395,17 +396,16 @@ def find_schema_twins(
 
 
 def normalize_sql(sql: str) -> str:
-    """Return SQL in lower case (except texts), with single spaces, without comments and quotes.
+    """Return SQL of the dialect spoken in lower case (except texts), with single spaces, without
+    comments and quotes.
 
     >>> normalize_sql("SELECT  count(*) FROM [Ship] WHERE flag = 'Peru' ; -- all")
     "select count ( * ) from ship where flag = 'Peru'"
     """
-    import sqlglot
-
     try:
-        sql = trim_statement(sql)
-        tokens = sqlglot.tokenize(sql, read="sqlite")
-    except sqlglot.TokenError:  # an unclosed quote
+        sql = trim_sql(sql)
+        tokens = sql_dialect().tokenize(sql)
+    except TokenError:  # an unclosed quote
         return " ".join(sql.split())
     words = [
         f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()

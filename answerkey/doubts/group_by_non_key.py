@@ -32,6 +32,7 @@ from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.groups import group_by_key
 from answerkey.rewrites.trees import write_change
+from answerkey.sql.column_texts import write_is_text
 from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import find_with
@@ -137,7 +138,7 @@ def _find_shared_name(town: DirectColumn, land: Column, query: Query) -> str | N
     """The first name of a town that several countries have; None if there is none."""
     name, wider = quote_name(town.column.name), quote_name(land.name)
     rows = query.ask(
-        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE typeof({name}) = 'text'"
+        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE {write_is_text(town.column)}"
         f" AND {name} <> '' GROUP BY {name} HAVING count(DISTINCT {wider}) > 1 ORDER BY 1 LIMIT 1"
     )
     return str(rows[0][0]) if rows else None

@@ -33,11 +33,11 @@ from answerkey.doubts.compared_literals import (
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
 from answerkey.engines.schema import Column, Table, quote_name
-from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_column, compare_with_null, compare_with_text
 from answerkey.rewrites.trees import together, write_change
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.column_texts import write_holds, write_is_same_in_any_case
+from answerkey.sql.query_tree import speaks_sqlite, to_sql
 from answerkey.sql.scopes import DirectColumn
 
 _NULLS = frozenset({"null", "none", "nil", ""})
@@ -94,10 +94,11 @@ def _describe(
             yield _AbsentText("spelling", literal, evidence | {"stored": value}, value, column)
             return
     for other in table.columns:
-        quoted = quote_name(other.name)
+        quoted, is_same = quote_name(other.name), write_is_same_in_any_case(other, text)
+        if not speaks_sqlite():
+            quoted = f"CAST({quoted} AS TEXT)"
         held = query.ask(
-            f"SELECT {quoted} FROM {source} WHERE {quoted} = {text} COLLATE NOCASE"
-            f" ORDER BY {quoted} <> {text} LIMIT 1"
+            f"SELECT {quoted} FROM {source} WHERE {is_same} ORDER BY {quoted} <> {text} LIMIT 1"
         )
         for (same_text,) in held or ():
             held_by = {"held_by": [table.name, other.name]}

@@ -28,7 +28,6 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.comparatives import mentions_degree
 from answerkey.english.counted import mentions_count
@@ -38,6 +37,7 @@ from answerkey.english.superlatives import list_limits
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_with_text, compare_with_value, keep_rows
 from answerkey.rewrites.trees import write_change
+from answerkey.sql.column_texts import write_holds
 from answerkey.sql.conditions import RANGES
 from answerkey.sql.query_tree import show_sql, to_sql
 
@@ -123,7 +123,7 @@ def _is_held(inspection: Inspection, literal: ComparedLiteral, value: exp.Expr) 
 def _find_other_limit(inspection: Inspection, question: Question) -> list[Finding]:
     tree = inspection.tree
     limit = tree.args.get("limit")
-    if limit is None or not tree.args.get("order"):
+    if not isinstance(limit, exp.Limit) or not tree.args.get("order"):
         return []
     limits = {read_number(node.expression.name) for node in tree.find_all(exp.Limit)}
     asked = list_limits(question)

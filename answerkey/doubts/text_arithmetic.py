@@ -29,7 +29,7 @@ from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import average_only_numbers, subtract_days
 from answerkey.rewrites.trees import write_change
-from answerkey.sql.query_tree import show_sql
+from answerkey.sql.query_tree import show_sql, speaks_sqlite
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 _READ = re.compile(r"\s*[-+]?(?:\d+\.?\d*|\.\d+)?(?:[eE][-+]?\d+)?")  # what SQLite reads of a text
@@ -40,6 +40,8 @@ _MAX_SHOWN_TEXTS = 3
 def find_text_arithmetic(inspection: Inspection, question: Question) -> list[Finding]:
     """Return a finding if the query averages or adds up text that is not a number, or subtracts
     dates and the question does not ask for years."""
+    if not speaks_sqlite():
+        return []  # other engines refuse to compute with text
     evidence = inspection.once(_find_aggregate)
     if evidence is None and not mentions_years(question):
         evidence = inspection.once(_find_difference)

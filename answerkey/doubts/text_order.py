@@ -18,7 +18,6 @@ from answerkey.doubts.text_numbers import (
     share_of_numbers,
     share_of_one_unit,
 )
-from answerkey.engines.sqlite.schema import affinity
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import (
     order_by_number,
@@ -26,10 +25,10 @@ from answerkey.rewrites.text_values import (
     take_extreme_by_number,
 )
 from answerkey.rewrites.trees import write_change
+from answerkey.sql.column_types import BLOB, NUMBERS, TEXT, find_kind
 from answerkey.sql.query_tree import show_sql, to_sql
 
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_NUMERIC = frozenset({"INTEGER", "REAL", "NUMERIC"})
 _MIN_SHARE_OF_NUMBERS = 0.9  # of texts: some say "unknown" among numbers; codes are mostly none
 _MAX_TEXTS_READ = 2000  # enough for a share
 
@@ -77,7 +76,7 @@ def _read_order(inspection: Inspection, node: exp.Expr, column: exp.Column) -> T
     that of the numbers on any rows that look like these."""
     query = read_query(inspection)
     base = query.base_column(column)
-    if base is None or affinity(base[1].type) not in ("TEXT", "BLOB"):
+    if base is None or find_kind(base[1].type) not in (TEXT, BLOB):
         return None
     is_compared = isinstance(node, exp.Between | exp.Binary)
     if is_compared and not _compares_text(node, query):
@@ -110,16 +109,16 @@ def _by_number(
 
 
 def _compares_text(node: exp.Expr, query: Query) -> bool:
-    """Return whether SQLite compares as text, since no side has a numeric affinity.
+    """Return whether the engine compares as text, since no side has a type of numbers.
 
     Source: section 4.2 of the SQLite manual's page on datatypes.
     """
     operands = (operand.unnest() for operand in node.iter_expressions())
-    return not any(_find_affinity(operand, query) in _NUMERIC for operand in operands)
+    return not any(_find_kind(operand, query) in NUMBERS for operand in operands)
 
 
-def _find_affinity(expression: exp.Expr, query: Query) -> str | None:
+def _find_kind(expression: exp.Expr, query: Query) -> str | None:
     if isinstance(expression, exp.Cast):
-        return affinity(to_sql(expression.to))
+        return find_kind(to_sql(expression.to))
     base = query.base_column(expression)
-    return affinity(base[1].type) if base is not None else None
+    return find_kind(base[1].type) if base is not None else None

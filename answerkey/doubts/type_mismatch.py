@@ -23,6 +23,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import compare_as_number
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import PATTERNS
+from answerkey.sql.query_tree import speaks_sqlite
 
 _TEXTS = (
     *(exp.TimeToStr, exp.Date, exp.Substring, exp.Lower, exp.Upper),
@@ -33,6 +34,8 @@ _TEXTS = (
 def find_type_mismatch(inspection: Inspection) -> list[Finding]:
     """Return a finding if text is compared with a number, and the answer is another if the text is
     read as a number."""
+    if not speaks_sqlite():
+        return []  # other engines refuse the comparison, or read the text as a number
     query = read_query(inspection)
     for literal in inspection.once(list_compared_literals):
         node, left = literal.comparison.node, literal.comparison.left

@@ -17,8 +17,11 @@ from sqlglot import exp
 
 from answerkey.engines.answers import REL_TOL
 from answerkey.engines.database import QueryError, Row
+from answerkey.engines.opening import POSTGRES
 from answerkey.order.inspection import Inspection
-from answerkey.sql.query_tree import copy_nodes, to_sql
+from answerkey.sql.column_types import OTHER, REAL, find_kind
+from answerkey.sql.query_tree import copy_nodes, speaks_sqlite, spoken_engine, to_sql
+from answerkey.sql.scopes import Scopes
 
 # Rounding errors, as parts of the sum of all absolute values that were added. A sum of n rows is
 # off by about sqrt(n) * 2 ** -54. So is a + b that is summed, since another query sums a and b. Any
@@ -31,6 +34,10 @@ _CANCELS = 2.0**-44
 _MOVES_TWICE = (1.2, 3.0)
 
 _ADDS = exp.Add | exp.Sub
+_EXACT_CALLS = (
+    *(exp.Sum, exp.Avg, exp.Count, exp.Min, exp.Max, exp.Abs, exp.Round),
+    *(exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Connector),
+)
 _SUMS = exp.Sum | exp.Avg | exp.From | exp.Join | exp.CTE  # an outer query may sum, too
 # Nodes whose value is proportional to that of a child, or passes it on in a row; with the arguments
 # for which this is so, or all if there are none. ROUND is not one: it removes rounding errors.
@@ -77,7 +84,11 @@ def find_abs_tol(inspection: Inspection) -> float:
     """
     if float not in {type(value) for row in inspection.rows for value in row}:
         return 0.0
-    additions = list(_list_additions(inspection.tree))
+    additions = [
+        addition
+        for addition in _list_additions(inspection.tree)
+        if not _is_exact(addition.node, inspection.scopes)
+    ]
     if not additions:
         return 0.0
     columns = _read_floats(inspection.rows)
@@ -123,6 +134,24 @@ def _list_additions(tree: exp.Expr) -> Iterator[_Addition]:
             sign, is_summed = way
             part = _OF_ROWS if is_summed or argument is not None else _OF_VALUES
             yield _Addition(node, argument, sign * part)
+
+
+def _is_exact(node: exp.Expr, scopes: Scopes) -> bool:
+    """Return whether an addition is known to be one of whole numbers or decimals, which other
+    engines than SQLite add exactly."""
+    return not speaks_sqlite() and all(_keeps_exact(part, scopes) for part in node.walk())
+
+
+def _keeps_exact(node: exp.Expr, scopes: Scopes) -> bool:
+    if isinstance(node, exp.Column):
+        resolution = scopes.resolve(node)
+        column = resolution.column if resolution is not None else None
+        return column is not None and find_kind(column.type) not in (REAL, OTHER)
+    if isinstance(node, exp.Cast):
+        return find_kind(to_sql(node.to)) not in (REAL, OTHER)
+    if isinstance(node, exp.Div):
+        return spoken_engine() == POSTGRES
+    return isinstance(node, _EXACT_CALLS) or not isinstance(node, exp.Func | exp.Query)
 
 
 def _skip_parens(node: exp.Expr) -> exp.Expr | None:
@@ -226,11 +255,13 @@ def _write_error(addition: _Addition, call: exp.Expr, scale: int) -> exp.Expr:
         added = reduce(_add, sizes)
     else:
         size = _write_size(argument)
-        is_exact = _replace_call(call, node, exp.Min(this=exp.Paren(this=_is_whole(size))))
-        is_average = isinstance(node, exp.Avg)
-        total = (
-            exp.Avg(this=size) if is_average else exp.Anonymous(this="total", expressions=[size])
-        )
+        every = exp.Min if speaks_sqlite() else exp.LogicalAnd
+        is_exact = _replace_call(call, node, every(this=exp.Paren(this=_is_whole(size))))
+        total: exp.Expr = exp.Anonymous(this="total", expressions=[size])
+        if isinstance(node, exp.Avg):
+            total = exp.Avg(this=size)
+        elif not speaks_sqlite():
+            total = exp.Sum(this=size)
         added = _replace_call(call, node, total)
     factor = exp.Literal.number(repr(abs(part * scale)))
     error = exp.Mul(
@@ -257,7 +288,8 @@ def _write_size(node: exp.Expr) -> exp.Expr:
 
 
 def _is_whole(size: exp.Expr) -> exp.Expr:
-    cut = exp.Cast(this=size.copy(), to=exp.DataType.build("int"))
+    whole = "int" if speaks_sqlite() else "bigint"
+    cut = exp.Cast(this=size.copy(), to=exp.DataType.build(whole))
     return exp.EQ(this=cut, expression=size.copy())
 
 

@@ -20,7 +20,14 @@ from answerkey.engines.executions import Executions
 from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import copy_with, find_operand, show_sql, to_sql, unwrap
+from answerkey.sql.query_tree import (
+    copy_with,
+    find_operand,
+    show_sql,
+    speaks_sqlite,
+    to_sql,
+    unwrap,
+)
 from answerkey.sql.scopes import Scopes
 
 
@@ -81,14 +88,28 @@ def _list_cuts(inspection: Inspection) -> list[Finding]:
 
 
 def _list_cutting(inspection: Inspection) -> list[exp.Expr]:
-    """Return the subqueries that may leave out rows, by LIMIT or as a value."""
+    """Return the subqueries that may leave out rows, by LIMIT, by OFFSET or as a value; and all
+    queries with DISTINCT ON, which keeps the first row of each group."""
     scopes = inspection.scopes
     return [
         query
         for query in scopes.nodes.find_all(exp.Select, exp.SetOperation)
-        if query is not unwrap(inspection.tree)
-        and (query.args.get("limit") is not None or _is_one_row_of_several(query, scopes))
+        if _list_kept_by(query)
+        or (
+            query is not unwrap(inspection.tree)
+            and (
+                any(query.args.get(name) is not None for name in ("limit", "offset"))
+                or _is_one_row_of_several(query, scopes)
+            )
+        )
     ]
+
+
+def _list_kept_by(query: exp.Expr) -> list[exp.Expr]:
+    """Return the expressions of DISTINCT ON."""
+    distinct = query.args.get("distinct")
+    kept_by = distinct.args.get("on") if isinstance(distinct, exp.Distinct) else None
+    return [] if kept_by is None else kept_by.expressions or [kept_by]
 
 
 def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
@@ -117,10 +138,13 @@ def _find_cut(ties: Ties | None, answer: list[Row]) -> Finding | None:
 
 
 def _is_one_row_of_several(query: exp.Expr, scopes: Scopes) -> bool:
-    """Return whether a subquery is used as a value, its first row, and may have several rows.
+    """Return whether a subquery is used as a value, its first row, and may have several rows. Other
+    engines than SQLite refuse such a query.
 
     Source: the SQLite manual's page on expressions, section 11, "Subquery Expressions".
     """
+    if not speaks_sqlite():
+        return False
     operand = find_operand(query)
     user = operand.parent
     is_set = isinstance(user, exp.From | exp.Join | exp.CTE | exp.SetOperation | exp.Exists) or (
@@ -159,6 +183,8 @@ def _break_ties_otherwise(inspection: Inspection, query: exp.Expr) -> list[Row] 
             ]
             order = twin.args.get("order")
             kept = [term.copy() for term in order.expressions] if order is not None else []
+            if not kept:  # DISTINCT ON needs its own expressions first
+                kept = [exp.Ordered(this=node.copy()) for node in _list_kept_by(twin)]
             twin.set("order", exp.Order(expressions=[*kept, *terms]))
         return inspection.database.execute(to_sql(copy))
 

@@ -14,6 +14,7 @@ from answerkey.engines.schema import fold_case, fold_name
 from answerkey.order.inspection import Inspection
 from answerkey.sql.query_tree import (
     SHOWN_CHARACTERS,
+    has_ties,
     make_limit,
     read_integer,
     selects_of,
@@ -175,7 +176,8 @@ def _read_ties(inspection: Inspection) -> Ties | None:
     query, scopes = unwrap(inspection.tree), inspection.scopes
     order = query.args.get("order")
     bounds = _read_bounds(query)
-    if bounds is None or (order is None and query.args.get("limit") is None):
+    is_bound = any(query.args.get(name) is not None for name in ("limit", "offset"))
+    if bounds is None or (order is None and not is_bound):
         return None
     terms = order.expressions if order is not None else ()
     ties = Ties(list(map(show_sql, terms)), *bounds)
@@ -190,7 +192,15 @@ def _read_ties(inspection: Inspection) -> Ties | None:
 
 
 def _read_bounds(query: exp.Expr) -> tuple[int, int | None] | None:
-    """Return the positions where LIMIT and OFFSET start and stop; None if one is no number."""
+    """Return the positions where LIMIT and OFFSET start and stop; None if one is no number.
+
+    `FETCH FIRST 3 ROWS WITH TIES` cuts no tie: positions are counted behind OFFSET then.
+    """
+    limit = query.args.get("limit")
+    if has_ties(limit):
+        return 0, None
+    if isinstance(limit, exp.Fetch) or (limit is not None and limit.args.get("limit_options")):
+        return None  # a percentage
     values = []
     for name, default in (("offset", 0), ("limit", -1)):
         node = query.args.get(name)
@@ -202,8 +212,10 @@ def _read_bounds(query: exp.Expr) -> tuple[int, int | None] | None:
 
 
 def _fill(ties: Ties, inspection: Inspection, query: exp.Expr, keys: list[_SortKey]) -> None:
-    added, is_distinct = _list_added(keys), bool(query.args.get("distinct"))
-    if ties.stop is None and not added:
+    added, distinct = _list_added(keys), query.args.get("distinct")
+    keeps_first = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
+    is_distinct = bool(distinct) and not keeps_first
+    if ties.stop is None and not added and not ties.start:
         rows = inspection.rows
     elif ties.stop is None or (added and is_distinct):
         rows = _execute_wide(inspection, query, added, None)
@@ -223,7 +235,7 @@ def _execute_wide(
     clauses: dict[str, Any] = {}
     if added:
         clauses["expressions"] = [*query.expressions, *added]
-    if query.args.get("limit") is not None:
+    if not has_ties(query.args.get("limit")):
         clauses["offset"] = None
         clauses["limit"] = None if limit is None else make_limit(limit)
     return inspection.database.execute(write_with(query, **clauses))

@@ -46,7 +46,7 @@ def read_single_values(scopes: Scopes, question_text: str) -> Steps:
             with replaced(node, exp.Avg(this=total.this.copy())):
                 yield "average"
     for node in list(scopes.nodes.find_all(exp.Avg)):
-        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("REAL"))
+        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("DOUBLE"))
         with replaced(node, exp.Div(this=total, expression=exp.Count(this=exp.Star()))):
             yield "average"
 

@@ -12,7 +12,7 @@ from answerkey.sql.conditions import COMPARISONS, read_text
 from answerkey.sql.scopes import Scopes
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # there a literal is a column or a count
-_TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.Glob)
+_TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.ILike, exp.Glob)
 _MAX_DIGITS = 15  # digits that SQLite holds exactly
 
 
@@ -33,7 +33,7 @@ def extend_texts(scopes: Scopes) -> Steps:
     for node, text in _list_literals(scopes):
         if text is None or _is_code(text) or not isinstance(node.parent, _TESTS):
             continue
-        end = len(text.rstrip("%")) if isinstance(node.parent, exp.Like) else len(text)
+        end = len(text.rstrip("%")) if isinstance(node.parent, exp.Like | exp.ILike) else len(text)
         with replaced(node, exp.Literal.string(f"{text[:end]}x{text[end:]}")):
             yield "text_affix"
 

@@ -7,11 +7,12 @@ from string import ascii_uppercase
 
 from sqlglot import exp
 
-from answerkey.engines.schema import fold_name, quote_name
-from answerkey.engines.sqlite.column_texts import write_texts
-from answerkey.engines.sqlite.schema import affinity
+from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
+from answerkey.sql.column_texts import write_texts
+from answerkey.sql.column_types import TEXT, find_kind
+from answerkey.sql.query_tree import speaks_sqlite
 from answerkey.sql.scopes import Scopes, list_columns
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
@@ -37,9 +38,9 @@ def read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -
     scope = scopes.scope_of(select)
     words = sorted(_list_words(question_text) - _list_used(scopes))
     for column in list_columns(scope) if words else ():
-        if affinity(column.column.type) != "TEXT":
+        if find_kind(column.column.type) != TEXT:
             continue
-        for text in sorted(_find_texts(find_rows, column.table.name, column.column.name, words)):
+        for text in sorted(_find_texts(find_rows, column.table, column.column, words)):
             condition = column.write().eq(text)
             with changed(select, where=add_condition(select, "where", condition)):
                 yield "named_value"
@@ -64,7 +65,7 @@ def _list_used(scopes: Scopes) -> set[str]:
     return words | {word.removesuffix("s") for word in words} | {word + "s" for word in words}
 
 
-def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) -> list[str]:
+def _find_texts(find_rows: FindRows, table: Table, column: Column, words: list[str]) -> list[str]:
     """Return the texts of a column that are one of some words, whatever their case; at most five.
 
     A column of few texts is read once for all questions.
@@ -80,9 +81,10 @@ def _find_texts(find_rows: FindRows, table: str, column: str, words: list[str]) 
             if text.lower() in wanted and text.translate(_SMALL_LETTERS) in wanted
         ]
         return own[:_MAX_TEXTS_PER_COLUMN]
-    name, values = quote_name(column), ", ".join(f"'{word}'" for word in words)
+    name, values = quote_name(column.name), ", ".join(f"'{word}'" for word in words)
+    folded = f"{name} COLLATE NOCASE" if speaks_sqlite() else f"lower({name})"
     sql = (
-        f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {name} COLLATE NOCASE"
+        f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE {folded}"
         f" IN ({values}) LIMIT {_MAX_TEXTS_PER_COLUMN}"
     )
     rows = find_rows(sql, max_steps=_MAX_STEPS) or []

@@ -10,16 +10,23 @@ from sqlglot import exp
 from answerkey.rewrites.trees import Steps, changed, replaced
 from answerkey.sql.conditions import read_text
 from answerkey.sql.keys import is_number
+from answerkey.sql.query_tree import speaks_sqlite
 from answerkey.sql.scopes import Scopes
 
 _WILDCARDS = ("%{}%", "{}%", "%{}")
+
+
+def any_case_like() -> type[exp.Like | exp.ILike]:
+    """Return the LIKE that ignores the case of letters: LIKE itself in SQLite, else ILIKE."""
+    return exp.Like if speaks_sqlite() else exp.ILike
 
 
 @contextmanager
 def contain_text(comparison: exp.Binary, text: str) -> Iterator[None]:
     """Look for a text anywhere in a value: `a = 'x'`, `a LIKE 'x'` -> `a LIKE '%x%'`."""
     pattern = exp.Literal.string(f"%{text}%")
-    with replaced(comparison, exp.Like(this=comparison.this.copy(), expression=pattern)):
+    like = exp.Like if isinstance(comparison, exp.Like) else any_case_like()
+    with replaced(comparison, like(this=comparison.this.copy(), expression=pattern)):
         yield
 
 
@@ -34,7 +41,7 @@ def contain_texts(scopes: Scopes) -> Steps:
 
 def move_wildcards(scopes: Scopes) -> Steps:
     """Yield `pattern`: `a LIKE '%x%'` -> `a LIKE 'x%'`, `a LIKE '%x'`."""
-    for node in scopes.nodes.find_all(exp.Like):
+    for node in scopes.nodes.find_all(exp.Like, exp.ILike):
         pattern = read_text(node.expression, scopes)
         core = pattern.strip("%") if pattern else ""
         for form in _WILDCARDS if core else ():

@@ -7,18 +7,22 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.opening import DUCKDB
 from answerkey.rewrites.trees import replaced, together
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, to_sql
 
 MONTHS = "janfebmaraprmayjunjulaugsepoctnovdec"
 _NUMBER_WIDTH = 32
+_NUMBER_AT_START = r"^\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _DATE_WIDTH = len("2019-12-31")
 
 
 @contextmanager
 def order_by_number(column: exp.Expr) -> Iterator[None]:
     """Read a column as numbers: `ORDER BY a` -> `ORDER BY CAST(REPLACE(a, ',', '') AS REAL)`."""
-    with replaced(column, _parse(f"CAST({_write_digits(column)} AS NUMERIC)")):
+    is_loose = speaks_sqlite()
+    number = f"CAST({_write_digits(column)} AS NUMERIC)" if is_loose else _write_number(column)
+    with replaced(column, _parse(number)):
         yield
 
 
@@ -41,7 +45,7 @@ def take_extreme_by_number(call: exp.Expr, column: exp.Expr) -> Iterator[None]:
 @contextmanager
 def compare_as_number(expression: exp.Expr) -> Iterator[None]:
     """Compare a text as a number: `a > 50` -> `CAST(a AS REAL) > 50`."""
-    with replaced(expression, exp.cast(expression.copy(), "NUMERIC", dialect="sqlite")):
+    with replaced(expression, exp.cast(expression.copy(), "NUMERIC", dialect=spoken_engine())):
         yield
 
 
@@ -90,6 +94,8 @@ def write_date(name: str, parts: str, separator: str) -> str:
     >>> write_date("day", "month day", "/")  # doctest: +ELLIPSIS
     "printf('%s-%02d-%02d', substr(day, -4), ..."
     """
+    if not speaks_sqlite():
+        return _write_strict_date(name, parts, separator)
     rest = f"substr({name}, instr({name}, '{separator}') + 1)"
     written = {}
     for part, text in zip(parts.split(), (name, rest), strict=True):
@@ -100,6 +106,20 @@ def write_date(name: str, parts: str, separator: str) -> str:
     return f"printf('%s-%02d-%02d', substr({name}, -4), {month}, {written['day']})"
 
 
+def _write_strict_date(name: str, parts: str, separator: str) -> str:
+    """Return `write_date` for engines in which a text is no number."""
+    rest = f"substr({name}, strpos({name}, '{separator}') + 1)"
+    written = {}
+    for part, text in zip(parts.split(), (name, rest), strict=True):
+        number = f"regexp_replace({text}, '[^0-9].*$', '')"  # the digits at its start
+        if part == "name":
+            letter = f"strpos('{MONTHS}', lower(substr({text}, 1, 3)))"
+            number = f"CAST(CAST(floor(({letter} + 2) / 3.0) AS INTEGER) AS TEXT)"
+        written[part] = f"lpad({number}, 2, '0')"
+    month = written.get("month") or written["name"]
+    return f"(right({name}, 4) || '-' || {month} || '-' || {written['day']})"
+
+
 def _write_digits(column: exp.Expr) -> str:
     """`1,200` -> `1200`"""
     return f"replace({to_sql(column)}, ',', '')"
@@ -107,7 +127,17 @@ def _write_digits(column: exp.Expr) -> str:
 
 def _write_sortable_number(column: exp.Expr) -> str:
     """Return SQL for a number as text of a fixed width, moved above zero."""
+    if not speaks_sqlite():
+        decimal = f"CAST({_write_number(column)} + 1e12 AS DECIMAL(30, 6))"
+        return f"lpad(CAST({decimal} AS TEXT), {_NUMBER_WIDTH}, '0')"
     return f"printf('%032.6f', CAST({_write_digits(column)} AS REAL) + 1e12)"
+
+
+def _write_number(column: exp.Expr) -> str:
+    """Return SQL for the number at the start of a text, or 0, where CAST refuses other texts."""
+    function = "regexp_extract" if spoken_engine() == DUCKDB else "substring"
+    number = f"{function}({_write_digits(column)}, '{_NUMBER_AT_START}')"
+    return f"coalesce(CAST(nullif(trim({number}), '') AS DOUBLE PRECISION), 0)"
 
 
 @contextmanager
@@ -122,4 +152,4 @@ def _take_extreme_by(call: exp.Expr, column: exp.Expr, key: str, width: int) -> 
 
 
 def _parse(sql: str) -> exp.Expr:
-    return exp.maybe_parse(sql, dialect="sqlite")
+    return exp.maybe_parse(sql, dialect=spoken_engine())

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from sqlglot import exp
 
 from answerkey.engines.schema import quote_name
-from answerkey.engines.sqlite.column_texts import write_holds
 from answerkey.english.phrases import asks_for_part
 from answerkey.english.question import find_phrase, has_phrase
-from answerkey.rewrites.patterns import contain_text
+from answerkey.rewrites.patterns import any_case_like, contain_text
 from answerkey.rewrites.trees import FindRows, Steps, replaced
+from answerkey.sql.column_texts import write_holds
 from answerkey.sql.conditions import read_text
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes
@@ -23,8 +23,8 @@ _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says no
 
 
 @contextmanager
-def compare_by(kind: type[exp.EQ | exp.Like], comparison: exp.Binary, text: str) -> Iterator[None]:
-    """Compare with a text by = or LIKE: `a = 'x'` -> `a LIKE 'y'`."""
+def compare_by(kind: type[exp.Binary], comparison: exp.Binary, text: str) -> Iterator[None]:
+    """Compare with a text by =, LIKE or ILIKE: `a = 'x'` -> `a LIKE 'y'`."""
     other = kind(this=comparison.this.copy(), expression=exp.Literal.string(text))
     with replaced(comparison, other):
         yield
@@ -45,17 +45,19 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
     question, both may be meant. LIKE without a wildcard is = for anybody who knows the spelling.
     """
     asks_for_parts = asks_for_part(question_text)
-    for node in scopes.nodes.find_all(exp.EQ, exp.Like):
+    any_case = any_case_like()
+    for node in scopes.nodes.find_all(exp.EQ, exp.Like, exp.ILike):
         text = read_text(node.expression, scopes)
         if text is None or not isinstance(node.this, exp.Column) or scopes.is_string(node.this):
             continue
         has_wildcard = not set("%_").isdisjoint(text)
         may_contain = asks_for_parts or _is_kind(node, text, question_text, scopes)
-        if not has_wildcard if isinstance(node, exp.Like) else may_contain:
+        is_like = isinstance(node, exp.Like | exp.ILike)
+        if not has_wildcard if is_like else may_contain:
             with contain_text(node, text):
                 yield "contained_text"
         is_spelled = text.upper() != text.lower() and not has_wildcard
-        kind, other_kind = (exp.EQ, exp.Like) if isinstance(node, exp.EQ) else (exp.Like, exp.EQ)
+        kind, other_kind = type(node), exp.EQ if isinstance(node, any_case) else any_case
         if is_spelled:
             with compare_by(other_kind, node, text):
                 yield "any_case"
@@ -67,7 +69,7 @@ def read_texts(scopes: Scopes, question_text: str, find_rows: FindRows) -> Steps
             for each in kinds:
                 with compare_by(each, node, word):
                     yield "question_spelling" if is_held else "absent_spelling"
-        if is_spelled and isinstance(node, exp.Like):
+        if is_spelled and is_like:
             for stored in _list_stored(node, text, scopes, find_rows):
                 with compare_by(exp.EQ, node, stored):
                     yield "stored_spelling"
@@ -82,13 +84,15 @@ def _is_held(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows) -> 
     return bool(find_rows(sql, max_steps=_MAX_STEPS))
 
 
-def _list_stored(node: exp.Like, text: str, scopes: Scopes, find_rows: FindRows) -> list[str]:
+def _list_stored(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows) -> list[str]:
     """Return the spelling that the real rows have of a text; [] if they have several."""
     column = scopes.find_direct(node.this)
     if column is None:
         return []
     name, literal = quote_name(column.column.name), to_sql(exp.Literal.string(text))
-    sql = f"SELECT DISTINCT {name} FROM {quote_name(column.table.name)} WHERE {name} LIKE {literal}"
+    operator = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
+    source = quote_name(column.table.name)
+    sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} {operator} {literal}"
     rows = find_rows(f"{sql} LIMIT 2", max_steps=_MAX_STEPS) or []
     return [value for (value,) in rows if isinstance(value, str)] if len(rows) == 1 else []
 

@@ -17,9 +17,9 @@ from sqlglot import exp
 
 from answerkey.engines.database import Row
 from answerkey.engines.schema import Column, Table
-from answerkey.engines.sqlite.schema import affinity
+from answerkey.sql.column_types import find_kind
 from answerkey.sql.keys import list_key
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.query_tree import has_grouping_sets, puts_null_first, to_sql
 from answerkey.sql.scopes import Scopes
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
@@ -129,22 +129,22 @@ def add_condition(select: exp.Expr, clause: str, condition: exp.Expr) -> exp.Whe
 
 
 def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> list[Column]:
-    """The columns of the same affinity (of any, if `is_any`), the nearest in the table first."""
+    """The columns of the same kind (of any, if `is_any`), the nearest in the table first."""
     column_index = table.columns.index(column)
-    kind = affinity(column.type)
+    kind = find_kind(column.type)
     others = [
         (abs(index - column_index), index, other)
         for index, other in enumerate(table.columns)
-        if index != column_index and (is_any or affinity(other.type) == kind)
+        if index != column_index and (is_any or find_kind(other.type) == kind)
     ]
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 
 
 def reverse(term: exp.Ordered, *, nulls_last: bool = False) -> exp.Ordered:
-    """A term of ORDER BY in the other direction. SQLite puts NULL first, and last where the order
-    is descending; with `nulls_last` it is last in both."""
+    """A term of ORDER BY in the other direction. NULL comes where the engine puts it: SQLite first,
+    and last where the order is descending; with `nulls_last` it is last in both."""
     is_descending = not term.args.get("desc")
-    is_null_first = not (is_descending or nulls_last)
+    is_null_first = puts_null_first(descending=is_descending) and not nulls_last
     return exp.Ordered(this=term.this.copy(), desc=is_descending, nulls_first=is_null_first)
 
 
@@ -179,6 +179,8 @@ def has_unique_rows(select: exp.Select, scopes: Scopes) -> bool:
     shown = [column.unnest() for column in list_shown(select)]
     group = select.args.get("group")
     if group is not None:
+        if has_grouping_sets(group):
+            return False
         texts = {to_sql(column).lower() for column in shown}
         return all(to_sql(key).lower() in texts for key in group.expressions)
     if any(isinstance(column, exp.AggFunc) for column in shown):

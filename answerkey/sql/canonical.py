@@ -326,6 +326,7 @@ class _Copy:
             or any(schema.find_table(cte.alias) is not None for cte in nodes.find_all(exp.CTE))
             or any(read_integer(term) is None for term in terms)
             or any(map(_is_unknown_join, nodes.find_all(exp.Join)))
+            or any(any(star.args.values()) for star in nodes.find_all(exp.Star))
         ):
             raise ValueError("IN, WITH, ORDER BY or JOIN of a form that has no other spelling")
 
@@ -336,7 +337,9 @@ class _Copy:
             twin.set("this", _identify(own))
             twin.set("db", None)
         is_named = isinstance(twin, exp.Table) and name == own
-        twin.set("alias", None if is_named else exp.TableAlias(this=_identify(name)))
+        own_columns = None if source.is_cte else list(map(_identify, source.column_names)) or None
+        alias = exp.TableAlias(this=_identify(name), columns=own_columns)
+        twin.set("alias", None if is_named else alias)
 
     def _name_column(self, column: exp.Column) -> None:
         twin, resolution = self._twins[id(column)], self._scopes.resolve(column)

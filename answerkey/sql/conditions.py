@@ -1,4 +1,4 @@
-"""Conditions: the terms of WHERE, HAVING and ON, and the columns that they make equal.
+"""Conditions: the terms of WHERE, HAVING, QUALIFY and ON, and the columns that they make equal.
 
 `FROM ship JOIN port ON ship.home = port.id WHERE port.town = 'Oslo'` has the terms
 `ship.home = port.id` and `port.town = 'Oslo'`, equates ship.home and port.id, and makes port.town
@@ -17,9 +17,10 @@ from answerkey.sql.query_tree import show_sql
 from answerkey.sql.scopes import DirectColumn, Place, Scope, Scopes, Source, list_merged
 
 CONNECTORS = (exp.And, exp.Or)
+_CLAUSES = (exp.Where, exp.Having, exp.Qualify)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 RANGES = frozenset({"<", "<=", ">", ">="})
-PATTERNS = frozenset({"LIKE", "GLOB"})
+PATTERNS = frozenset({"LIKE", "ILIKE", "GLOB"})
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "!=",
@@ -31,6 +32,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.NullSafeNEQ: "IS NOT",
     exp.Is: "IS",
     exp.Like: "LIKE",
+    exp.ILike: "ILIKE",
     exp.Glob: "GLOB",
 }
 _PREDICATES = (*_OPERATORS, exp.Between, exp.In)
@@ -70,13 +72,13 @@ def list_terms(clause: exp.Expr | None) -> list[exp.Expr]:
     for None."""
     if clause is None:
         return []
-    condition = clause.this if isinstance(clause, exp.Where | exp.Having) else clause
+    condition = clause.this if isinstance(clause, _CLAUSES) else clause
     return [part.unnest() for part in list_parts(condition, exp.And)]
 
 
 def list_roots(scopes: Scopes) -> Iterator[exp.Expr]:
-    """Yield the whole condition of each WHERE, HAVING and ON of a query."""
-    for clause in scopes.nodes.find_all(exp.Where, exp.Having):
+    """Yield the whole condition of each WHERE, HAVING, QUALIFY and ON of a query."""
+    for clause in scopes.nodes.find_all(*_CLAUSES):
         yield clause.this
     for join in scopes.nodes.find_all(exp.Join):
         if join.args.get("on") is not None:

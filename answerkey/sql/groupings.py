@@ -15,7 +15,13 @@ from sqlglot import exp
 from answerkey.engines.schema import Table, fold_name
 from answerkey.sql.conditions import list_joins, list_merged_columns, list_terms
 from answerkey.sql.keys import list_sure_keys
-from answerkey.sql.query_tree import is_aggregate, is_windowed, read_integer
+from answerkey.sql.query_tree import (
+    has_grouping_sets,
+    is_aggregate,
+    is_windowed,
+    read_integer,
+    speaks_sqlite,
+)
 from answerkey.sql.scopes import (
     Place,
     Resolution,
@@ -135,10 +141,12 @@ class Grouping:
 def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     """Return how a SELECT groups, or None if it does not aggregate or has no FROM."""
     group = select.args.get("group")
+    if group is not None and has_grouping_sets(group):
+        return None
     if group is None and not scopes.nodes.find_all(exp.AggFunc, exp.Anonymous):
         return None
     parts = [*select.expressions]
-    parts += [select.args[name] for name in ("having", "order") if select.args.get(name)]
+    parts += [select.args[name] for name in ("having", "order", "qualify") if select.args.get(name)]
     aggregates = [node for part in parts for node in _aggregates(part)]
     if group is None and not aggregates:
         return None
@@ -150,6 +158,8 @@ def read_grouping(select: exp.Select, scopes: Scopes) -> Grouping | None:
     keys = [_read_key(key, select, scopes) for key in group.expressions] if group else []
     outside = [column for part in parts for column in _columns_outside_aggregates(part, keys)]
     determined: set[Place] = set()
+    if not speaks_sqlite():
+        return Grouping(scope, keys, [])  # other engines refuse a bare column
     if outside:
         places = [_find_place(key, scope, scopes) for key in keys]
         key_places = [place for place in places if place is not None]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from answerkey.engines.schema import Column, Schema, Table, fold_name
-from answerkey.engines.sqlite.schema import affinity
+from answerkey.sql.column_types import NUMBERS, find_kind
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ID_WORDS = frozenset(
@@ -54,7 +54,7 @@ def is_nullable(column: Column) -> bool:
 
 def is_number(column: Column) -> bool:
     """Return whether a column has a declared type of numbers."""
-    return affinity(column.type) in ("INTEGER", "REAL", "NUMERIC")
+    return find_kind(column.type) in NUMBERS
 
 
 def has_id_name(name: str) -> bool:

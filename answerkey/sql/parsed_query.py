@@ -201,8 +201,9 @@ class Components(NamedTuple):
     - EXISTS (...), each CTE, and a query nested outside of FROM are one each of component2. A chain
       of set operations is one, since Spider nests it to the right.
     - VALUES is a query that selects as many columns as its first row has; inside IN it is a list.
-    - GLOB, REGEXP and MATCH are kinds of LIKE. NOT BETWEEN, NOT EXISTS and NOT before a condition
-      or parentheses negate like NOT IN. IS NOT is an operator like !=, and no negation.
+    - GLOB, REGEXP, MATCH, ILIKE and SIMILAR TO are kinds of LIKE, and QUALIFY is a HAVING. NOT
+      BETWEEN, NOT EXISTS and NOT before a condition or parentheses negate like NOT IN. IS NOT is an
+      operator like !=, and no negation.
     - Each aggregate call in a selected column, GROUP BY or ORDER BY counts, so sum(a) / count(*)
       has two; row_number() is an aggregate, and max(a, b) of several arguments is not.
     - Parentheses group: conditions are counted inside them, and so are tables in FROM (a JOIN b).
@@ -251,15 +252,16 @@ def count_components(tree: exp.Expr) -> Components:
     if isinstance(query, exp.Values):
         columns = [column for row in columns[:1] for column in row.expressions]
     where, having = clauses.get("where"), clauses.get("having")
+    qualify = clauses.get("qualify")
     group, order, limit = clauses.get("group"), clauses.get("order"), clauses.get("limit")
     on_conditions = _list_on_conditions(query)
 
     on = _count_conditions(on_conditions)
     filtered = _count_conditions([where.this] if where else [])
-    kept = _count_conditions([having.this] if having else [])
+    kept = _count_conditions(clause.this for clause in (having, qualify) if clause)
     shown = _count_constructs([*query.expressions, group, order])
     # Real aggregates do not count here: the script looks at the negation flag instead.
-    tested = _count_constructs([where, having, limit, *on_conditions])
+    tested = _count_constructs([where, having, qualify, limit, *on_conditions])
 
     aggregates = (
         shown["aggregates"] + filtered["negations"] + kept["negations"] + kept["connectors"]

@@ -402,16 +402,41 @@ def name_output(expression: exp.Expr) -> str:
     inner = expression
     while isinstance(inner, exp.Paren | exp.Collate):
         inner = inner.this
-    return expression.alias or (inner.name if isinstance(inner, exp.Column) else "")
+    if expression.alias or isinstance(inner, exp.Column):
+        return expression.alias or inner.name
+    return _name_in_postgres(inner) if spoken_engine() == POSTGRES else ""
+
+
+def _name_in_postgres(expression: exp.Expr) -> str:
+    """Return the name that Postgres makes up for a result column: that of the function, or of the
+    column of a CAST.
+
+    Source: FigureColnameInternal in Postgres's parse_target.c.
+    """
+    if isinstance(expression, exp.Cast):
+        return name_output(expression.this)
+    if isinstance(expression, exp.Window | exp.Filter):
+        return _name_in_postgres(expression.this)
+    is_call = isinstance(expression, exp.Func) and not isinstance(
+        expression, exp.Connector | exp.Binary
+    )
+    return to_sql(expression).partition("(")[0].strip().lower() if is_call else ""
+
+
+def has_grouping_sets(group: exp.Expr) -> bool:
+    """Return whether a GROUP BY has other keys than its expressions: ROLLUP, CUBE, GROUPING SETS,
+    or ALL for the columns of `*`."""
+    return any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "all"))
 
 
 def sees_aliases(column: exp.Column, query: exp.Expr) -> bool:
     """Return whether a name in a query may be an alias that the query's AS defines. In its result
-    columns and windows, and in subqueries there, it may not.
+    columns and windows, and in subqueries there, it may not, except in DuckDB.
 
     Source: sqlite3ResolveSelectNames in SQLite's resolve.c (NC_UEList), as of `sees_outer_names`.
     """
-    return _find_clause(column, query) not in ("expressions", "windows")
+    hiding = ("windows",) if spoken_engine() == DUCKDB else ("expressions", "windows")
+    return _find_clause(column, query) not in hiding
 
 
 def sees_outer_names(column: exp.Expr, query: exp.Expr) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar, overload
 from sqlglot import exp
 
 from answerkey.engines.database import MAX_COLUMNS
+from answerkey.engines.opening import POSTGRES
 from answerkey.engines.schema import ROWID_NAMES, Column, Schema, Table, fold_name
 from answerkey.engines.sqlite.schema import has_collation
 from answerkey.sql.keys import References
@@ -31,6 +32,8 @@ from answerkey.sql.query_tree import (
     sees_aliases,
     sees_outer_names,
     selects_of,
+    speaks_sqlite,
+    spoken_engine,
 )
 
 _Node = TypeVar("_Node", bound=exp.Expr)
@@ -172,7 +175,11 @@ class Scopes:
         self._indexes: dict[int, dict[str, Column | Output]] = {}
 
     def has_collations(self) -> bool:
-        """Return whether different texts may be equal."""
+        """Return whether different texts may be equal. In Postgres, collations decide the order of
+        texts alone."""
+        return spoken_engine() != POSTGRES and self._has_collations()
+
+    def _has_collations(self) -> bool:
         return bool(self.nodes.find_all(exp.Collate)) or any(
             has_collation(table.sql) for table in self.schema.tables
         )
@@ -250,7 +257,8 @@ class Scopes:
         """Return whether SQLite reads this name as a string, since no column "x" exists here."""
         name = column.this
         return (
-            isinstance(name, exp.Identifier)
+            speaks_sqlite()
+            and isinstance(name, exp.Identifier)
             and bool(name.args.get("quoted"))
             and not column.args.get("table")
             and self.resolve(column) is None
@@ -284,7 +292,7 @@ class Scopes:
             elif isinstance(node, exp.CTE) or (
                 isinstance(node, exp.From | exp.Join) and child.arg_key == "this"
             ):
-                is_member = not is_condition
+                is_member = not (is_condition or isinstance(node.this, exp.Lateral))
             elif isinstance(node, exp.Select):
                 outer = self.scope_of(node)
                 return outer.parent if is_member else outer
@@ -298,6 +306,9 @@ class Scopes:
 
     def _read_source(self, member: exp.Expr) -> Source:
         alias = member.alias
+        if isinstance(member, exp.Lateral) and isinstance(member.this, exp.Subquery):
+            query = member.this.unnest()
+            return Source(alias, member, query=query, column_names=_alias_columns(member))
         if isinstance(member, exp.Subquery | exp.Values):
             query = member.unnest() if isinstance(member, exp.Subquery) else member
             return Source(alias, member, query=query, column_names=_alias_columns(member))
@@ -343,6 +354,7 @@ class Scopes:
         table = star.args.get("table") if isinstance(star, exp.Column) else None
         sources = scope.sources.values() if table is None else scope.find_sources(table.name)
         outputs = []
+        excluded = _list_excluded(star)
         seen: set[str] = set()
         for source in sources:
             columns = self._source_columns(source, scope)
@@ -352,7 +364,7 @@ class Scopes:
             outputs += [
                 Output(name, resolution.expression, resolution)
                 for name, resolution in columns
-                if fold_name(name) not in merged
+                if fold_name(name) not in merged | excluded
             ]
         return outputs
 
@@ -427,7 +439,7 @@ class Scopes:
             resolution = self._look_in(source, name, scope)
             if resolution is not None:
                 return resolution
-        if name not in ROWID_NAMES:
+        if name not in ROWID_NAMES or not speaks_sqlite():
             return None
         with_rowid = [s for s in sources if s.table is None or s.table.has_rowid]
         if len(with_rowid) != 1:
@@ -465,7 +477,7 @@ class Scopes:
         for select in selects_of(query):
             for expression in select.expressions:
                 if isinstance(expression, exp.Alias):
-                    if fold_name(expression.alias) == name:
+                    if fold_name(expression.alias) == name and not _is_below(column, expression):
                         return expression
                 elif expression.is_star and not isinstance(expression, exp.Count):
                     outputs = self.expand_star(expression, self.scope_of(select))
@@ -480,6 +492,19 @@ class Scopes:
             (resolution.table, resolution.column) if resolution is not None else (None, None)
         )
         return Resolution(None, table, column, alias.this, scope)
+
+
+def _is_below(node: exp.Expr, other: exp.Expr) -> bool:
+    above: exp.Expr | None = node
+    while above is not None and above is not other:
+        above = above.parent
+    return above is not None
+
+
+def _list_excluded(star: exp.Expr) -> set[str]:
+    """Return the columns that `* EXCLUDE (a, b)` leaves out."""
+    inner = star.this if isinstance(star, exp.Column) else star
+    return {fold_name(node.name) for node in inner.args.get("except_") or ()}
 
 
 def _alias_columns(node: exp.Expr) -> tuple[str, ...]:

@@ -1,0 +1,47 @@
+"""What a column holds, by its declared type in the engine whose dialect is spoken."""
+
+from __future__ import annotations
+
+import re
+
+from answerkey.engines.sqlite.schema import affinity
+from answerkey.sql.query_tree import speaks_sqlite
+
+INTEGER, REAL, NUMERIC, TEXT, BLOB = "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB"
+NUMBERS = frozenset({INTEGER, REAL, NUMERIC})
+TIME, BOOLEAN, OTHER = "TIME", "BOOLEAN", "OTHER"  # there are none in SQLite
+
+_KINDS = (
+    (OTHER, re.compile(r".*\[\d*\]|(struct|map|union|list|row)\b.*")),
+    (
+        INTEGER,
+        re.compile(
+            r"u?(tiny|small|big|huge)?int(eger)?|int[248]|u?int(8|16|32|64|128)"
+            r"|(small|big)?serial[248]?|short|long|signed"
+        ),
+    ),
+    (REAL, re.compile(r"real|float[48]?|double( precision)?")),
+    (NUMERIC, re.compile(r"numeric|decimal|dec|bignum")),
+    (TEXT, re.compile(r"text|varchar|char|bpchar|string|citext|name|character( varying)?|enum")),
+    (TIME, re.compile(r"date|datetime|time(tz|stamp\w*)?( with(out)? time zone)?")),
+    (BOOLEAN, re.compile(r"bool(ean)?|logical")),
+)
+_ARGUMENTS = re.compile(r"\s*\([^()]*\)")
+
+
+def find_kind(declared_type: str) -> str:
+    """Return what a column of a declared type holds.
+
+    >>> find_kind("varchar(20)"), find_kind("DATE")
+    ('TEXT', 'NUMERIC')
+    >>> with speaking("postgres"):  # doctest: +SKIP
+    ...     [find_kind(name) for name in ("numeric(5,2)", "date", "text[]", "interval")]
+    ['NUMERIC', 'TIME', 'OTHER', 'OTHER']
+
+    In SQLite it is the affinity, which is no promise: the column may hold anything. Elsewhere it is
+    one: TEXT, INTEGER, REAL, NUMERIC (exact decimals), TIME (dates and times), BOOLEAN, or OTHER.
+    """
+    if speaks_sqlite():
+        return affinity(declared_type)
+    name = _ARGUMENTS.sub("", declared_type.strip().lower())
+    return next((kind for kind, pattern in _KINDS if pattern.fullmatch(name)), OTHER)
