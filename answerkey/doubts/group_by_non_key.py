@@ -25,6 +25,7 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.column_texts import write_is_text
 from answerkey.engines.schema import Column, quote_name
 from answerkey.english.columns import names_land, names_town, stem_name
 from answerkey.english.phrases import asks_by_name
@@ -32,10 +33,9 @@ from answerkey.english.question import Question
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.groups import group_by_key
 from answerkey.rewrites.trees import write_change
-from answerkey.sql.column_texts import write_is_text
 from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import find_with
+from answerkey.sql.query_tree import find_with, spoken_engine
 from answerkey.sql.scopes import DirectColumn
 
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
@@ -137,8 +137,11 @@ def _list_places(group: exp.Group, query: Query) -> Iterator[tuple[DirectColumn,
 def _find_shared_name(town: DirectColumn, land: Column, query: Query) -> str | None:
     """The first name of a town that several countries have; None if there is none."""
     name, wider = quote_name(town.column.name), quote_name(land.name)
+    is_text = write_is_text(
+        town.column.name, declared_type=town.column.type, engine=spoken_engine()
+    )
     rows = query.ask(
-        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE {write_is_text(town.column)}"
+        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE {is_text}"
         f" AND {name} <> '' GROUP BY {name} HAVING count(DISTINCT {wider}) > 1 ORDER BY 1 LIMIT 1"
     )
     return str(rows[0][0]) if rows else None

@@ -32,12 +32,12 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.column_texts import write_holds, write_is_same_in_any_case
 from answerkey.engines.schema import Column, Table, quote_name
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_column, compare_with_null, compare_with_text
 from answerkey.rewrites.trees import together, write_change
-from answerkey.sql.column_texts import write_holds, write_is_same_in_any_case
-from answerkey.sql.query_tree import speaks_sqlite, to_sql
+from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, to_sql
 from answerkey.sql.scopes import DirectColumn
 
 _NULLS = frozenset({"null", "none", "nil", ""})
@@ -94,7 +94,8 @@ def _describe(
             yield _AbsentText("spelling", literal, evidence | {"stored": value}, value, column)
             return
     for other in table.columns:
-        quoted, is_same = quote_name(other.name), write_is_same_in_any_case(other, text)
+        quoted = quote_name(other.name)
+        is_same = write_is_same_in_any_case(other.name, text, engine=spoken_engine())
         if not speaks_sqlite():
             quoted = f"CAST({quoted} AS TEXT)"
         held = query.ask(

@@ -28,6 +28,7 @@ from answerkey.doubts.compared_literals import (
 )
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
+from answerkey.engines.column_texts import write_holds
 from answerkey.english.columns import is_named, name_column, split_words
 from answerkey.english.comparatives import mentions_degree
 from answerkey.english.counted import mentions_count
@@ -37,7 +38,6 @@ from answerkey.english.superlatives import list_limits
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_with_text, compare_with_value, keep_rows
 from answerkey.rewrites.trees import write_change
-from answerkey.sql.column_texts import write_holds
 from answerkey.sql.conditions import RANGES
 from answerkey.sql.query_tree import show_sql, to_sql
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlglot import exp
 
+from answerkey.engines.column_texts import write_has_texts, write_texts
 from answerkey.engines.database import Row
 from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.order.inspection import Inspection
-from answerkey.sql.column_texts import write_has_texts, write_texts
 from answerkey.sql.conditions import Comparison, list_comparisons, list_equalities
 from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.keys import list_key, list_sure_keys
-from answerkey.sql.query_tree import find_with, unwrap, write_with
+from answerkey.sql.query_tree import find_with, spoken_engine, unwrap, write_with
 from answerkey.sql.scopes import DirectColumn, Place, Resolution, Scope, Source
 
 
@@ -53,12 +53,20 @@ class Query:
         in_order: bool = False,
     ) -> list[str]:
         """The distinct texts of a column (`write_texts`); none if the guard refuses the query."""
-        sql = write_texts(table, column, most=most, condition=condition, in_order=in_order)
+        sql = write_texts(
+            table.name,
+            column.name,
+            most=most,
+            condition=condition,
+            in_order=in_order,
+            declared_type=column.type,
+            engine=spoken_engine(),
+        )
         return [text for (text,) in self.ask(sql) or () if isinstance(text, str)]
 
     def has_texts(self, table: Table, column: Column) -> bool:
         """Whether a column holds a text."""
-        return self.ask(write_has_texts(table, column)) == [(1,)]
+        return self.ask(write_has_texts(table.name, column.name)) == [(1,)]
 
     def resolve(self, expression: exp.Expr) -> Resolution | None:
         """Resolve a name; None if the expression is no name."""

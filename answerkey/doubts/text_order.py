@@ -18,6 +18,7 @@ from answerkey.doubts.text_numbers import (
     share_of_numbers,
     share_of_one_unit,
 )
+from answerkey.engines.column_types import BLOB, NUMBERS, TEXT, find_kind
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import (
     order_by_number,
@@ -25,8 +26,7 @@ from answerkey.rewrites.text_values import (
     take_extreme_by_number,
 )
 from answerkey.rewrites.trees import write_change
-from answerkey.sql.column_types import BLOB, NUMBERS, TEXT, find_kind
-from answerkey.sql.query_tree import show_sql, to_sql
+from answerkey.sql.query_tree import show_sql, spoken_engine, to_sql
 
 _ORDERING = (exp.Ordered, exp.Min, exp.Max, exp.Between, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _MIN_SHARE_OF_NUMBERS = 0.9  # of texts: some say "unknown" among numbers; codes are mostly none
@@ -76,7 +76,7 @@ def _read_order(inspection: Inspection, node: exp.Expr, column: exp.Column) -> T
     that of the numbers on any rows that look like these."""
     query = read_query(inspection)
     base = query.base_column(column)
-    if base is None or find_kind(base[1].type) not in (TEXT, BLOB):
+    if base is None or find_kind(base[1].type, spoken_engine()) not in (TEXT, BLOB):
         return None
     is_compared = isinstance(node, exp.Between | exp.Binary)
     if is_compared and not _compares_text(node, query):
@@ -119,6 +119,6 @@ def _compares_text(node: exp.Expr, query: Query) -> bool:
 
 def _find_kind(expression: exp.Expr, query: Query) -> str | None:
     if isinstance(expression, exp.Cast):
-        return find_kind(to_sql(expression.to))
+        return find_kind(to_sql(expression.to), spoken_engine())
     base = query.base_column(expression)
-    return find_kind(base[1].type) if base is not None else None
+    return find_kind(base[1].type, spoken_engine()) if base is not None else None

@@ -35,9 +35,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from answerkey.base.errors import InputError
 from answerkey.base.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.dataset import Question, list_reward_terms
+from answerkey.engines.column_texts import write_texts
 from answerkey.engines.database import QueryError
 from answerkey.engines.schema import Table, fold_name, quote_name
-from answerkey.engines.sqlite.column_texts import write_texts
 from answerkey.engines.sqlite.files import open_database
 from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.engines.sqlite.schema import read_schema

@@ -25,8 +25,8 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from answerkey.engines.column_texts import write_has_texts
 from answerkey.engines.schema import fold_name, quote_name
-from answerkey.engines.sqlite.column_texts import write_has_texts
 from answerkey.engines.sqlite.files import LAYOUT
 from answerkey.intake.engines import DUCKDB, Engine, EngineError, Row, SourceTable, is_nested
 

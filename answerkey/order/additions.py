@@ -16,10 +16,10 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.engines.answers import REL_TOL
+from answerkey.engines.column_types import OTHER, REAL, find_kind
 from answerkey.engines.database import QueryError, Row
 from answerkey.engines.opening import POSTGRES
 from answerkey.order.inspection import Inspection
-from answerkey.sql.column_types import OTHER, REAL, find_kind
 from answerkey.sql.query_tree import copy_nodes, speaks_sqlite, spoken_engine, to_sql
 from answerkey.sql.scopes import Scopes
 
@@ -146,9 +146,9 @@ def _keeps_exact(node: exp.Expr, scopes: Scopes) -> bool:
     if isinstance(node, exp.Column):
         resolution = scopes.resolve(node)
         column = resolution.column if resolution is not None else None
-        return column is not None and find_kind(column.type) not in (REAL, OTHER)
+        return column is not None and find_kind(column.type, spoken_engine()) not in (REAL, OTHER)
     if isinstance(node, exp.Cast):
-        return find_kind(to_sql(node.to)) not in (REAL, OTHER)
+        return find_kind(to_sql(node.to), spoken_engine()) not in (REAL, OTHER)
     if isinstance(node, exp.Div):
         return spoken_engine() == POSTGRES
     return isinstance(node, _EXACT_CALLS) or not isinstance(node, exp.Func | exp.Query)

@@ -7,12 +7,12 @@ from string import ascii_uppercase
 
 from sqlglot import exp
 
+from answerkey.engines.column_texts import write_texts
+from answerkey.engines.column_types import TEXT, find_kind
 from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
-from answerkey.sql.column_texts import write_texts
-from answerkey.sql.column_types import TEXT, find_kind
-from answerkey.sql.query_tree import speaks_sqlite
+from answerkey.sql.query_tree import speaks_sqlite, spoken_engine
 from answerkey.sql.scopes import Scopes, list_columns
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
@@ -38,7 +38,7 @@ def read_named_values(scopes: Scopes, question_text: str, find_rows: FindRows) -
     scope = scopes.scope_of(select)
     words = sorted(_list_words(question_text) - _list_used(scopes))
     for column in list_columns(scope) if words else ():
-        if find_kind(column.column.type) != TEXT:
+        if find_kind(column.column.type, spoken_engine()) != TEXT:
             continue
         for text in sorted(_find_texts(find_rows, column.table, column.column, words)):
             condition = column.write().eq(text)
@@ -70,7 +70,13 @@ def _find_texts(find_rows: FindRows, table: Table, column: Column, words: list[s
 
     A column of few texts is read once for all questions.
     """
-    sql = write_texts(table, column, most=_MAX_TEXTS_READ + 1)
+    sql = write_texts(
+        table.name,
+        column.name,
+        most=_MAX_TEXTS_READ + 1,
+        declared_type=column.type,
+        engine=spoken_engine(),
+    )
     rows = find_rows(sql, max_steps=_MAX_STEPS)
     if rows is not None and len(rows) <= _MAX_TEXTS_READ:
         texts = [text for (text,) in rows if isinstance(text, str)]

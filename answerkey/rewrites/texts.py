@@ -8,12 +8,12 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.column_texts import write_holds
 from answerkey.engines.schema import quote_name
 from answerkey.english.phrases import asks_for_part
 from answerkey.english.question import find_phrase, has_phrase
 from answerkey.rewrites.patterns import any_case_like, contain_text
 from answerkey.rewrites.trees import FindRows, Steps, replaced
-from answerkey.sql.column_texts import write_holds
 from answerkey.sql.conditions import read_text
 from answerkey.sql.query_tree import to_sql
 from answerkey.sql.scopes import Scopes

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
+from answerkey.engines.column_types import find_kind
 from answerkey.engines.database import Row
 from answerkey.engines.schema import Column, Table
-from answerkey.sql.column_types import find_kind
 from answerkey.sql.keys import list_key
-from answerkey.sql.query_tree import has_grouping_sets, puts_null_first, to_sql
+from answerkey.sql.query_tree import has_grouping_sets, puts_null_first, spoken_engine, to_sql
 from answerkey.sql.scopes import Scopes
 
 FindRows = Callable[..., list[Row] | None]  # the rows of a query on the question's database
@@ -131,11 +131,11 @@ def add_condition(select: exp.Expr, clause: str, condition: exp.Expr) -> exp.Whe
 def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> list[Column]:
     """The columns of the same kind (of any, if `is_any`), the nearest in the table first."""
     column_index = table.columns.index(column)
-    kind = find_kind(column.type)
+    kind = find_kind(column.type, spoken_engine())
     others = [
         (abs(index - column_index), index, other)
         for index, other in enumerate(table.columns)
-        if index != column_index and (is_any or find_kind(other.type) == kind)
+        if index != column_index and (is_any or find_kind(other.type, spoken_engine()) == kind)
     ]
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 

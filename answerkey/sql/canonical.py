@@ -225,6 +225,9 @@ def write_template(tree: exp.Expr) -> str:
         _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order")))
         # Names in no clause above are sorted by the conditions, whose order is fixed now.
         _sort_by_rank(tree, _list_names(tree, ("expressions", "group", "order", "where")))
+    if not speaks_sqlite():  # Postgres has another sign for it
+        for blank in list(tree.find_all(exp.Placeholder)):
+            blank.replace(exp.Var(this="?"))
     return number_names(write_sql(tree))
 
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from answerkey.engines.column_types import NUMBERS, find_kind
 from answerkey.engines.schema import Column, Schema, Table, fold_name
-from answerkey.sql.column_types import NUMBERS, find_kind
+from answerkey.sql.query_tree import spoken_engine
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 ID_WORDS = frozenset(
@@ -54,7 +55,7 @@ def is_nullable(column: Column) -> bool:
 
 def is_number(column: Column) -> bool:
     """Return whether a column has a declared type of numbers."""
-    return find_kind(column.type) in NUMBERS
+    return find_kind(column.type, spoken_engine()) in NUMBERS
 
 
 def has_id_name(name: str) -> bool:

@@ -1,11 +1,12 @@
-"""What a column holds, by its declared type in the engine whose dialect is spoken."""
+"""What a column holds, by its declared type in an engine."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
+from answerkey.engines.opening import SQLITE
 from answerkey.engines.sqlite.schema import affinity
-from answerkey.sql.query_tree import speaks_sqlite
 
 INTEGER, REAL, NUMERIC, TEXT, BLOB = "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB"
 NUMBERS = frozenset({INTEGER, REAL, NUMERIC})
@@ -29,19 +30,19 @@ _KINDS = (
 _ARGUMENTS = re.compile(r"\s*\([^()]*\)")
 
 
-def find_kind(declared_type: str) -> str:
+@lru_cache(maxsize=4096)
+def find_kind(declared_type: str, engine: str) -> str:
     """Return what a column of a declared type holds.
 
-    >>> find_kind("varchar(20)"), find_kind("DATE")
+    >>> find_kind("varchar(20)", "sqlite"), find_kind("DATE", "sqlite")
     ('TEXT', 'NUMERIC')
-    >>> with speaking("postgres"):  # doctest: +SKIP
-    ...     [find_kind(name) for name in ("numeric(5,2)", "date", "text[]", "interval")]
+    >>> [find_kind(name, "postgres") for name in ("numeric(5,2)", "date", "text[]", "interval")]
     ['NUMERIC', 'TIME', 'OTHER', 'OTHER']
 
     In SQLite it is the affinity, which is no promise: the column may hold anything. Elsewhere it is
     one: TEXT, INTEGER, REAL, NUMERIC (exact decimals), TIME (dates and times), BOOLEAN, or OTHER.
     """
-    if speaks_sqlite():
+    if engine == SQLITE:
         return affinity(declared_type)
     name = _ARGUMENTS.sub("", declared_type.strip().lower())
     return next((kind for kind, pattern in _KINDS if pattern.fullmatch(name)), OTHER)
