@@ -85,7 +85,7 @@ def main(params: Params) -> None:
     works = plan_works(limits, thresholds, databases_url=execution.databases_url)
     run = QueryRun[Query, Context, AuditReport](AUDIT, audit_task, overdue)
     databases = len(read_database_hashes(DATABASES))
-    run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
+    run.run(works, databases=databases, runner=execution.runner, workers=execution.workers)
     flags = (flag for record in read_shards(AUDIT, run.shards) for flag in record["flags"])
     counts = Counter(flag["code"] for flag in flags)
     log.info(

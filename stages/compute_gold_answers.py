@@ -1,7 +1,7 @@
 """Execute every gold query once; every question gets an answer or a reason.
 
 A shard of questions of one database is made again only if the database, these questions, the limits
-or the code change. The bytes are the same whatever the engine and the number of workers.
+or the code change. The bytes are the same whatever the runner and the number of workers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main(params: Params) -> None:
     overdue = Failure(reason=Reason.TIME_EXCEEDED, detail=f"more than {limits.max_seconds} seconds")
     run = QueryRun[Queries, Context, Outcome](GOLD_ANSWERS, execute_task, overdue)
     databases = len(read_database_hashes(DATABASES)) + len(read_unreadable(DATABASES))
-    run.run(works, databases=databases, engine=execution.engine, workers=execution.workers)
+    run.run(works, databases=databases, runner=execution.runner, workers=execution.workers)
     set_aside = list_set_aside(read_jsonl(SPLIT_QUESTIONS))
     reasons, failures = count_reasons(GOLD_ANSWERS, run.shards, told=set_aside)
     warn_of_each(log, failures, most=execution.max_warnings, key="execution.max_warnings")

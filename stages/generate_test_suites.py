@@ -63,7 +63,7 @@ def main(params: Params) -> None:
         settings=settings,
         limits=limits,
         databases=len(read_database_hashes(DATABASES)),
-        engine=execution.engine,
+        runner=execution.runner,
         workers=execution.workers,
     )
     records = list(read_shards(TEST_SUITES, shards))

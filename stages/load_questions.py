@@ -64,7 +64,7 @@ def main(params: Params) -> None:
     )
     run = QueryRun[Pair, Context, Execution](JUDGED / QUERIES, execute_task, overdue)
     named = {query.database_name for query in judged}
-    run.run(works, databases=len(named), engine=execution.engine, workers=execution.workers)
+    run.run(works, databases=len(named), runner=execution.runner, workers=execution.workers)
     questions, withdrawn = withdraw_unconfirmed(
         loaded.records, loaded.hashed, verdicts, read_executions()
     )

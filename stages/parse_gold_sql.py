@@ -40,7 +40,7 @@ def main(params: Params) -> None:
     run = QueryRun[str, Schema, Outcome](PARSED, parse_task, OVERDUE)
     schemas = SchemaFile(SCHEMAS)
     works = plan_works(schemas)
-    run.run(works, databases=len(schemas), engine=execution.engine, workers=execution.workers)
+    run.run(works, databases=len(schemas), runner=execution.runner, workers=execution.workers)
     reasons, _ = count_reasons(PARSED, run.shards)
     parsed = reasons.pop("", 0)
     log.info(

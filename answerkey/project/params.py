@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-# Keys that have another name now, as SECTION.OLD: SECTION.NEW. A change that renames one adds it.
-RENAMED: Mapping[str, str] = {}
+from answerkey.sections.whole_file import RENAMED
+
 _OF_OWNER = ("corpus", "corpora")  # which corpora there are is for the owner to say
 
 

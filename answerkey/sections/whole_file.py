@@ -5,11 +5,12 @@ No stage has this file among its deps: it stops a run, or changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from answerkey.base.errors import InputError
 from answerkey.base.kinds import From0, Kind, Text, check_value
 from answerkey.base.paths import name_page
 from answerkey.base.yaml_files import load_yaml
@@ -26,19 +27,21 @@ from answerkey.sections.score_rollouts import Reward, ScoreRollouts
 from answerkey.sections.select_questions import SelectQuestions
 
 PARAMS_PATH = Path("params.yaml")
+# Keys that have another name now, as SECTION.OLD: SECTION.NEW. A change that renames one adds it.
+RENAMED: Mapping[str, str] = {"execution.engine": "execution.runner"}
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSettings:
     """How shards are made, which changes no result.
 
-    engine: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
+    runner: local, processes of this machine; ray, the cluster at RAY_ADDRESS, or one here.
     workers: processes, or concurrent tasks on a cluster; 0: one per core.
     databases_url: workers download NAME/NAME.sqlite from there; None: they share data/databases.
     max_warnings: how many failed gold queries are logged one by one; null: all; 0: none.
     """
 
-    engine: Literal["local", "ray"] = "local"
+    runner: Literal["local", "ray"] = "local"
     workers: From0 = 0
     databases_url: Text | None = None
     max_warnings: From0 | None = None
@@ -118,5 +121,17 @@ def read_params(path: Path = PARAMS_PATH) -> Params:
     """
     if not path.is_file():
         raise FileNotFoundError(f"No {path.absolute()}: expected the root of the project")
-    params: Params = check_value(Params, load_yaml(path), where=str(path))
+    values = load_yaml(path)
+    if renamed := list(_list_renamed(values)):
+        raise InputError("\n".join(f"{path}: {words}" for words in renamed))
+    params: Params = check_value(Params, values, where=str(path))
     return params
+
+
+def _list_renamed(values: Any) -> Iterator[str]:
+    for old, name in RENAMED.items():
+        section, _, key = old.partition(".")
+        keys = values.get(section) if isinstance(values, dict) else None
+        if isinstance(keys, dict) and key in keys:
+            yield f"{old} is called {name} now: rename it, or run `answerkey upgrade` in a project"
+

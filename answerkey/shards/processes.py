@@ -68,11 +68,11 @@ def map_tasks(
     function: Callable[[Task], Result],
     tasks: Iterable[Task],
     *,
-    engine: str = LOCAL,
+    runner: str = LOCAL,
     workers: int = 0,
 ) -> Results[Task, Result]:
     """Yield each task with its result, in the order in which they finish. Only this order depends
-    on the engine.
+    on the runner.
 
     Tasks are taken when they are needed. When the generator ends or is closed, its processes have
     ended, too.
@@ -81,9 +81,9 @@ def map_tasks(
 
     Raises:
         Exception: any that the function raises, with the worker's traceback as its cause.
-        InputError: the engine is Ray, and Ray is not installed.
+        InputError: the runner is Ray, and Ray is not installed.
     """
-    if engine == RAY:
+    if runner == RAY:
         return _map_on_ray(function, tasks, workers)
     return _map_in_processes(function, tasks, workers or count_cores())
 
@@ -276,7 +276,7 @@ def _connect(local_workers: int) -> Iterator[ModuleType]:
         import ray
     except ModuleNotFoundError as error:
         raise InputError(
-            "execution.engine is ray, and Ray is not installed: pip install -e '.[ray]'"
+            "execution.runner is ray, and Ray is not installed: pip install -e '.[ray]'"
         ) from error
     address = os.environ.get("RAY_ADDRESS", "local")
     is_local = address == "local"

@@ -253,7 +253,7 @@ class QueryRun(Generic[Query, Context, Result]):
         *,
         databases: int,
         workers: int = 0,
-        engine: str = LOCAL,
+        runner: str = LOCAL,
     ) -> None:
         """Bring all shards up to date, and remove those that are not among the works.
 
@@ -264,7 +264,7 @@ class QueryRun(Generic[Query, Context, Result]):
                 all other shards are up to date then.
         """
         lost: list[QueryTask[Query, Context]] = []
-        results = map_tasks(self.function, self._plan(works), engine=engine, workers=workers)
+        results = map_tasks(self.function, self._plan(works), runner=runner, workers=workers)
         progress = show_progress(self.out.name, total=databases, unit="databases")
         with contextlib.closing(results), progress as self._advance:
             for task, outcomes in results:

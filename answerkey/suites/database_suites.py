@@ -67,7 +67,7 @@ def run_suites(
     settings: SuiteSettings,
     limits: Limits,
     databases: int,
-    engine: str,
+    runner: str,
     workers: int,
 ) -> tuple[list[Shard], int]:
     """Bring the suites of all databases up to date, in `folder`, and remove those of others: all
@@ -110,7 +110,7 @@ def run_suites(
     progress = show_progress("test_suites", total=databases, unit="databases")
     with (
         progress as advance,
-        closing(map_tasks(work, list_stale(), engine=engine, workers=workers)) as results,
+        closing(map_tasks(work, list_stale(), runner=runner, workers=workers)) as results,
     ):
         for task, suites in results:
             if isinstance(suites, Died):

@@ -191,6 +191,16 @@ def test_key_that_is_gone_is_told(project: Path) -> None:
     assert Path("params.yaml").read_text(encoding="utf-8") == own
 
 
+def test_key_that_has_another_name_now_keeps_its_value(project: Path) -> None:
+    params = Path("params.yaml")
+    new = params.read_text(encoding="utf-8")
+    params.write_text(new.replace("  runner: local", "  engine: ray"), encoding="utf-8")
+    told = upgrade_project()
+    assert "params.yaml: execution.engine is called execution.runner now" in told
+    text = params.read_text(encoding="utf-8")
+    assert text == new.replace("  runner: local", "  runner: ray")
+
+
 def test_deps_that_follow_from_what_a_project_has_are_no_edit_of_dvc_yaml(project: Path) -> None:
     root = '      - "${corpora.shop.root}"\n'
     text = Path("dvc.yaml").read_text(encoding="utf-8")

@@ -116,7 +116,7 @@ def test_key_without_a_default_may_not_be_missing(tmp_path, key, name):
         ("export_huggingface.repo_id", "a/b\n", "expected a repository of the hub, .*"),
         ("export_huggingface.version", "v1", "expected a version, such as 1.0.0, found 'v1'"),
         ("export_huggingface.date_published", "May", "expected a date in quotes, .*"),
-        ("execution.engine", "spark", "expected local or ray, found 'spark'"),
+        ("execution.runner", "spark", "expected local or ray, found 'spark'"),
         ("select_questions.seed", "abc", "expected a whole number, found 'abc'"),
         ("select_questions.preset", "tiny", "expected small, or null, found 'tiny'"),
         (
@@ -286,3 +286,10 @@ def test_train_comes_before_validation():
     files = {"validation": ["b.json"], "train": []}
     questions = check_corpora({"own": OWN | {"questions": files}})["own"].questions
     assert list(questions) == ["train", "validation"]
+
+
+def test_key_that_has_another_name_now_is_told_with_it(tmp_path):
+    path = write(tmp_path, change(PROJECT, "execution.engine", "ray"))
+    words = "params.yaml: execution.engine is called execution.runner now: rename it, or run"
+    with pytest.raises(InputError, match=words):
+        read_params(path)

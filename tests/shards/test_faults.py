@@ -25,7 +25,7 @@ ON_RAY = [
     pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`"),
 ]
 RAY = pytest.param("ray", marks=ON_RAY)
-both_engines = pytest.mark.parametrize("engine", ["local", RAY])
+both_runners = pytest.mark.parametrize("runner", ["local", RAY])
 WORKER = {"local": sys.executable, "ray": "ray::work"}  # how its command line begins
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc"),
@@ -92,8 +92,8 @@ class Stage:
         (summary,) = summaries
         return int(summary[1])
 
-    def find_workers(self, engine):
-        found = find_processes(mark, name=WORKER[engine])
+    def find_workers(self, runner):
+        found = find_processes(mark, name=WORKER[runner])
         return sorted(set(found) - {self.process.pid})
 
 
@@ -131,10 +131,10 @@ def count_shards(project):
     return len(list((project.folder / "data" / "interim").glob("gold_answers/*.jsonl")))
 
 
-def start_halfway(project, engine):
+def start_halfway(project, runner):
     """The stage with two workers, when it has finished some databases; the last two wait until the
     gate is opened."""
-    project.write(engine=engine, workers=2)
+    project.write(runner=runner, workers=2)
     start = project.folder / "start" / "sitecustomize.py"
     start.parent.mkdir()
     start.write_text(GATE % (GATED, str(project.folder / "open")))
@@ -148,7 +148,7 @@ def open_gate(project):
     (project.folder / "open").touch()
 
 
-def finish_rest(project, engine):
+def finish_rest(project, runner):
     """Run again, and check that what was finished is not executed again."""
     finished = count_shards(project)
     executed = Stage(project.folder).finish()
@@ -163,9 +163,9 @@ def finish_rest(project, engine):
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
-@pytest.mark.parametrize(("engine", "workers"), [("local", 8), ("ray", 1), ("ray", 8)])
-def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed, engine, workers):
-    project.write(engine=engine, workers=workers)
+@pytest.mark.parametrize(("runner", "workers"), [("local", 8), ("ray", 1), ("ray", 8)])
+def test_shards_depend_neither_on_the_runner_nor_on_workers(project, undisturbed, runner, workers):
+    project.write(runner=runner, workers=workers)
     assert Stage(project.folder).read_output().count("\n") == 1  # the summary
     assert project.bytes() == undisturbed
 
@@ -173,24 +173,24 @@ def test_shards_depend_neither_on_the_engine_nor_on_workers(project, undisturbed
 # --- workers
 
 
-@both_engines
-def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, engine):
-    stage = start_halfway(project, engine)
-    wait_until(lambda: stage.find_workers(engine), seconds=30)
-    kill(stage.find_workers(engine)[:1])
+@both_runners
+def test_killed_worker_costs_a_retry_and_nothing_else(project, undisturbed, runner):
+    stage = start_halfway(project, runner)
+    wait_until(lambda: stage.find_workers(runner), seconds=30)
+    kill(stage.find_workers(runner)[:1])
     open_gate(project)
     assert stage.finish() == TOTAL
     assert project.bytes() == undisturbed
 
 
 @pytest.mark.slow
-@both_engines
-def test_query_that_heeds_no_limit_is_set_aside_alone(project, engine):
+@both_runners
+def test_query_that_heeds_no_limit_is_set_aside_alone(project, runner):
     """The watchdog ends its processes: its query does not heed the limit of a second."""
     project.limits["max_seconds"] = 1
     project.questions = {"a": ["SELECT 1"], "b": ["SELECT 2", ONE_LONG_STEP, "SELECT 3"]}
     project.databases = dict.fromkeys(project.questions, "CREATE TABLE t (id INTEGER)")
-    project.write(engine=engine, workers=2)
+    project.write(runner=runner, workers=2)
     assert Stage(project.folder).finish() == 4
     assert [record["gold_answer"] for record in project.shard("a")] == [1]
     first, second, third = project.shard("b")
@@ -256,25 +256,25 @@ def test_memory_that_the_machine_lacks_leaves_nothing_out(tmp_path):
 # --- the run
 
 
-@both_engines
-def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, engine):
-    stage = start_halfway(project, engine)
+@both_runners
+def test_interrupt_leaves_finished_shards_to_the_next_run(project, undisturbed, runner):
+    stage = start_halfway(project, runner)
     os.killpg(stage.process.pid, signal.SIGINT)
     output = stage.read_output()
     lines = [line for line in output.splitlines() if "(raylet)" not in line]
     assert lines == ["compute_gold_answers: interrupted; run it again: what is done is kept"]
     assert stage.process.returncode == 130
-    finish_rest(project, engine)
+    finish_rest(project, runner)
     assert project.bytes() == undisturbed
 
 
 @pytest.mark.slow
-@both_engines
-def test_stage_that_is_killed_is_taken_up_by_the_next_run(project, undisturbed, engine):
+@both_runners
+def test_stage_that_is_killed_is_taken_up_by_the_next_run(project, undisturbed, runner):
     """Its workers end with it, though nobody kills them."""
-    stage = start_halfway(project, engine)
+    stage = start_halfway(project, runner)
     os.kill(stage.process.pid, signal.SIGKILL)
     stage.read_output()
     assert stage.process.returncode == -signal.SIGKILL
-    finish_rest(project, engine)
+    finish_rest(project, runner)
     assert project.bytes() == undisturbed

@@ -85,9 +85,9 @@ def test_task_that_runs_alone_gives_its_result_or_how_its_process_ended():
 
 def test_missing_ray_is_named_where_there_are_tasks(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    assert list(map_tasks(square, [], engine=RAY)) == []
+    assert list(map_tasks(square, [], runner=RAY)) == []
     with pytest.raises(InputError, match=r"pip install -e '\.\[ray\]'"):
-        next(map_tasks(square, [1], engine=RAY))
+        next(map_tasks(square, [1], runner=RAY))
 
 
 def test_exception_of_the_function_ends_the_run_as_it_was():

@@ -52,7 +52,7 @@ def cluster():
 
 @pytest.mark.parametrize("workers", [pytest.param(n, marks=on_ray) for n in (0, 1, 8)])
 def test_each_task_has_its_result_or_the_end_of_its_worker(cluster, workers):
-    results = list(map_tasks(partial(die_on, {3, 4}), range(50), engine=RAY, workers=workers))
+    results = list(map_tasks(partial(die_on, {3, 4}), range(50), runner=RAY, workers=workers))
     assert len(results) == 50
     assert set(results) == squares({*range(50)} - {3, 4}) | {(3, Died()), (4, Died())}
 
@@ -60,7 +60,7 @@ def test_each_task_has_its_result_or_the_end_of_its_worker(cluster, workers):
 @pytest.mark.parametrize("workers", [pytest.param(2, marks=on_ray)])
 def test_exception_of_the_function_ends_the_run_as_it_was(cluster, workers):
     with pytest.raises(QueryError, match="failed for fleet: a BLOB of 3 bytes") as caught:
-        list(map_tasks(partial(fail_on, 7), range(1000), engine=RAY, workers=workers))
+        list(map_tasks(partial(fail_on, 7), range(1000), runner=RAY, workers=workers))
     assert (caught.value.reason, caught.value.database_name) == (Reason.BLOB, "fleet")
 
 
@@ -68,7 +68,7 @@ def test_exception_of_the_function_ends_the_run_as_it_was(cluster, workers):
 def test_run_that_is_stopped_leaves_no_task_at_work_and_takes_no_more(cluster, workers):
     taken = []
     tasks = (taken.append(number) or number for number in itertools.count())
-    results = map_tasks(sleep_long, tasks, engine=RAY, workers=workers)
+    results = map_tasks(sleep_long, tasks, runner=RAY, workers=workers)
     assert next(results) == (0, 0)
     assert len(taken) <= 1 + 8  # 4 for each of the 2 CPUs
     wait_until(lambda: find_processes(mark, name="ray::work"), seconds=30)
@@ -109,7 +109,7 @@ def test_nodes_fetch_databases_and_work_with_the_code_of_who_asks(nodes, tmp_pat
     expected = project.bytes()
     (folder / "data/interim/gold_answers.keys").unlink()
     store = tmp_path / "store"
-    project.write(engine="ray", databases_url=store.as_uri())
+    project.write(runner="ray", databases_url=store.as_uri())
     for name in "ab":
         shutil.move(folder / "data/databases" / name, store / name)
     assert Stage(folder, **nodes).finish() == 202

@@ -61,7 +61,7 @@ class Project:
         splits = self.folder / "data/interim/splits.jsonl"
         splits.parent.mkdir(exist_ok=True)
         splits.write_text("".join(json.dumps(record) + "\n" for record in records))
-        execution = {"engine": "local", "workers": 1, "databases_url": None}
+        execution = {"runner": "local", "workers": 1, "databases_url": None}
         execution |= {"max_warnings": 0, **options}
         write_params(
             self.folder / "params.yaml", compute_gold_answers=self.limits, execution=execution

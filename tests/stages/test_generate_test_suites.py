@@ -239,10 +239,10 @@ def test_suites_of_a_large_database_are_the_same_for_any_number_of_workers(
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra `ray`")
 def test_suites_of_a_large_database_are_the_same_on_ray(cut: World) -> None:
     made = []
-    for engine in ("local", "ray"):
+    for runner in ("local", "ray"):
         shutil.rmtree(cut.folder / SHARDS)
         shutil.rmtree(cut.folder / SUITES)
-        cut.change("execution.engine", engine)
+        cut.change("execution.runner", runner)
         cut.run("generate_test_suites")
         made.append(hash_tree(cut.folder, SHARDS, SUITES))
     assert made[0] == made[1]
