@@ -23,6 +23,7 @@ from answerkey.base.records import (
     read_jsonl,
     read_shards,
 )
+from answerkey.engines.names import SQLITE
 
 if TYPE_CHECKING:
     from answerkey.doubts.repairs import Repair
@@ -147,7 +148,7 @@ class Question(NamedTuple):
     flags: [{code, evidence}], its own flags and those from relations to other questions.
     stage, reason, detail: which stage set it aside and why, whatever policies say.
     gold_answer, answer_type, steps, order_matters: None if it has no answer; steps are those of
-        SQLite's virtual machine.
+        SQLite's virtual machine, and other engines count none.
     accepted_rows: the segments of every right answer, if rows tie and the segments are known
         (answerkey.order.row_order).
     abs_tol: the absolute tolerance for floats of right answers, if the terms of a sum cancel
@@ -164,7 +165,9 @@ class Question(NamedTuple):
     repairs: repairs and readings with their answers, the likeliest first
         (answerkey.doubts.repairs).
     tables_involved ... template: None if its SQL was not parsed.
+    engine: of its database: sqlite, duckdb or postgres.
     max_steps, rule: the step budget of a prediction, and the rule of comparison.
+    max_cpu_s: the seconds of CPU time of a prediction in an engine that counts no steps.
     test_suite: the databases of its test suite.
     prompt: the prompt for a policy, in the exports.
     """
@@ -200,7 +203,9 @@ class Question(NamedTuple):
     canonical_sql: str | None = None
     template: str | None = None
     difficulty: str | None = None
+    engine: str = SQLITE
     max_steps: int | None = None
+    max_cpu_s: int | None = None
     rule: str | None = None
     database_sha256: str | None = None
     test_suite: list[SuiteDatabase] | None = None
@@ -450,6 +455,12 @@ def has_clock(folder: Path) -> bool:
     return any("now" in audit for audit in read_jsonl(folder / AUDIT))
 
 
+def list_engines(folder: Path) -> tuple[str, ...]:
+    """Return the engines of the databases of a product, sorted; SQLite if it has no question."""
+    engines = {audit["engine"] for audit in read_jsonl(folder / AUDIT)}
+    return tuple(sorted(engines)) or (SQLITE,)
+
+
 class LeftOut(TypedDict):
     """The two bars of export_trainers, and how many questions to train on they leave out.
 
@@ -539,12 +550,21 @@ _OF_DATABASE = (
 _JSON_COLUMNS = ("gold_answer", "accepted_rows", "other_answers", "test_suite")
 
 
-def add_terms(question: Question, database_sha256: str, reward: Reward) -> Question:
-    """Return the question with its step budget, its rule, and the sha256 of its database."""
-    if question.steps is None:
+def add_terms(question: Question, database_sha256: str, reward: Reward, *, engine: str) -> Question:
+    """Return the question with the budget of a prediction, its rule, and the engine and the sha256
+    of its database. The budget is in steps, or in seconds if the engine counts no steps: the same
+    for all questions, since a measured time would differ from run to run."""
+    max_steps = max_cpu_s = None
+    if engine != SQLITE:
+        max_cpu_s = reward.max_cpu_s
+    elif question.steps is not None:
+        max_steps = min(_STEPS_OF_GOLD * question.steps, reward.max_steps)
+    else:
         raise InputError(f"{question.question_id}: expected the steps of its gold SQL: {NEXT_STEP}")
     return question._replace(
-        max_steps=min(_STEPS_OF_GOLD * question.steps, reward.max_steps),
+        engine=engine,
+        max_steps=max_steps,
+        max_cpu_s=max_cpu_s,
         rule=question.source.get("grading_method") or _add_tolerance(reward.rule, question.abs_tol),
         database_sha256=database_sha256,
     )
@@ -559,8 +579,9 @@ def _add_tolerance(rule: str, abs_tol: float | None) -> str:
 def list_reward_terms(question: Question) -> Record:
     """Return the terms of a question for rewards, beside its gold answer, as columns.
 
-    `accepted_rows`, `other_answers` and `test_suite` are JSON text, or None. `now` is present if
-    the corpus of the question has a clock.
+    `max_steps` is None if the engine counts no steps, else `max_cpu_s` is. `accepted_rows`,
+    `other_answers` and `test_suite` are JSON text, or None. `now` is present if the corpus of the
+    question has a clock.
     """
     suite = question.test_suite or ()
     kept = [
@@ -568,8 +589,10 @@ def list_reward_terms(question: Question) -> Record:
         for facts in map(dict[str, Any], suite)
     ]
     return {
+        "engine": question.engine,
         "order_matters": question.order_matters,
         "max_steps": question.max_steps,
+        "max_cpu_s": question.max_cpu_s,
         "rule": question.rule,
         "accepted_rows": _write_json(question.accepted_rows),
         "other_answers": _write_json(question.other_answers or None),

@@ -12,9 +12,10 @@ no SQL in the text, SQL that fails, writes or takes too much. Gold SQL is never 
 Trainers call `score_completions` (TRL) or `compute_score` (verl); both have an async variant.
 `explain_score` says why a prediction is wrong. `RewardPool` has all of them as methods.
 
-Only the standard library is imported. Predicted SQL runs in worker processes, read-only and within
-limits. A worker that takes too long is ended and replaced, while the caller only waits. The calling
-process may fork, and call from many threads.
+Only the standard library is imported; for a database of another engine than SQLite, workers import
+what that engine needs. Predicted SQL runs in worker processes, read-only and within limits. A
+worker that takes too long is ended and replaced, while the caller only waits. The calling process
+may fork, and call from many threads.
 
 `Terms` are the facts about a question, and the columns of exports. `Options` are the folders of
 databases and the limits of a prediction. Values may be those of numpy, pandas, polars, Arrow or
@@ -35,7 +36,7 @@ from typing import Any, NamedTuple, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
 from answerkey.engines.answers import answer_rows, check_answer
 from answerkey.engines.database import Limits, Row
-from answerkey.engines.sqlite.files import find_inside
+from answerkey.engines.opening import find_database_file
 from answerkey.scoring.arguments import (
     check_names,
     read_column,
@@ -98,7 +99,7 @@ _LOG = logging.getLogger("answerkey.scoring")
 _MANY = 4  # the least number of completions without a query that is warned about
 _TOLD: set[str] = set()
 _JSON = ("accepted_rows", "other_answers", "test_suite")
-TERMS = ("max_steps", "rule", *_JSON, "database_sha256", "now")
+TERMS = ("engine", "max_steps", "max_cpu_s", "rule", *_JSON, "database_sha256", "now")
 
 
 class _NeededTerms(TypedDict):
@@ -110,8 +111,10 @@ class Terms(_NeededTerms, total=False):
     """Terms of a question, beside its gold answer:
 
     - database_name, order_matters (whether the order of rows counts).
+    - engine: sqlite, duckdb or postgres; by default that of the database's file in the folder.
     - max_steps: how many steps of SQLite's virtual machine a prediction may take. By default 1
       million, and 10 for each byte of the database.
+    - max_cpu_s: how many seconds of CPU time it may take in another engine, which counts no steps.
     - rule: how rows are compared, such as "spider" or "subset,=,3" (`answerkey.scoring.rules`).
     - accepted_rows: the segments of a right answer whose rows tie: how many rows may be in any
       order, and which rows, if LIMIT cuts a tie (`answerkey.scoring.comparison.rows_match`).
@@ -124,7 +127,9 @@ class Terms(_NeededTerms, total=False):
       Without it a prediction that reads the clock is refused.
     """
 
+    engine: str | None
     max_steps: int | None
+    max_cpu_s: int | None
     rule: str | Rule | None
     accepted_rows: Sequence[Any] | str | None
     other_answers: Sequence[Mapping[str, Any]] | str | None
@@ -163,7 +168,9 @@ class Columns(_NeededColumns, total=False):
     that they have: others are ignored.
     """
 
+    engine: Sequence[str | None] | None
     max_steps: Sequence[int | None] | None
+    max_cpu_s: Sequence[int | None] | None
     rule: Sequence[str | None] | str | Rule | None
     accepted_rows: Sequence[str | None] | None
     other_answers: Sequence[str | None] | None
@@ -372,7 +379,7 @@ class RewardPool:
         """
         sql = read_text("predicted_sql", predicted_sql)
         terms = read_terms(database_name=database_name, now=now)
-        path = _find_path(self.find_folder(), terms["database_name"])
+        path = find_database_file(self.find_folder(), terms["database_name"])
         job = Job(JobKind.EXECUTE, path, sql, now=terms["now"])
         rows: list[Row] | None = self._pool.run([job])[0]
         return rows
@@ -470,7 +477,7 @@ class RewardPool:
         job = self._make_job(JobKind.EXPLAIN, text, gold_answer, terms)
         jobs = [
             job,
-            Job(JobKind.EXECUTE, job.path, text, max_steps=job.max_steps, now=job.now),
+            job._replace(kind=JobKind.EXECUTE),
             Job(JobKind.LIST_READS, job.path, text, now=job.now),
             Job(JobKind.LIST_READS, job.path, gold_text, now=job.now),
         ]
@@ -504,9 +511,10 @@ class RewardPool:
             if not isinstance(value := read_value(known.get(name)), str | None):
                 known[name] = write_json(name, value)
         known = read_terms(**known)
+        name, engine = known.pop("database_name"), known.pop("engine", None)
         return Job(
             kind,
-            _find_path(self.find_folder(), known.pop("database_name")),
+            find_database_file(self.find_folder(), name, engine=engine),
             text,
             is_completion=is_completion,
             suites_folder=self.find_suites_folder(),
@@ -569,7 +577,10 @@ class RewardPool:
         parts: dict[str, Iterable[Any]] = {
             **read,
             "kind": repeat(JobKind.SCORE),
-            "path": [_find_path(folder, name) for name in read["database_name"]],
+            "path": [
+                find_database_file(folder, name, engine=engine)
+                for name, engine in zip(read["database_name"], read["engine"], strict=False)
+            ],
             "text": texts,
             "is_completion": repeat(True),
             "gold_answer": ["null" if answer is None else answer for answer in read["gold_answer"]],
@@ -726,8 +737,3 @@ def _warn_if_loose(rule: Rule) -> None:
             " (docs/exports.md, Rules of comparison)",
             rule.name,
         )
-
-
-@lru_cache(4096)
-def _find_path(folder: str, database_name: str) -> str:
-    return str(find_inside(folder, f"{database_name}/{database_name}.sqlite"))

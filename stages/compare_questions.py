@@ -17,7 +17,7 @@ from answerkey.base.stage import run_stage
 from answerkey.comparison.compare import HeldOut, compare, make_fingerprint
 from answerkey.comparison.join import add_findings, find_in_rollouts, join_questions
 from answerkey.dataset import JOINED, Question, make_joined_record
-from answerkey.engines.opening import SQLITE
+from answerkey.engines.names import SQLITE
 from answerkey.engines.schema import Schema, decode_schema
 from answerkey.risk.repairs import RepairedQuestion, record_repairs, sort_by_risk
 from answerkey.risk.risks import Assessment, read_risks

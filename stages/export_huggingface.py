@@ -25,7 +25,7 @@ from answerkey.base.records import (
 )
 from answerkey.base.shipped import find_file
 from answerkey.base.stage import run_stage
-from answerkey.dataset import count_left_out, has_clock
+from answerkey.dataset import count_left_out, has_clock, list_engines
 from answerkey.exports import huggingface
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.prompts import read_template
@@ -68,6 +68,7 @@ def main(params: Params) -> None:
             version=hub.version,
             date_published=hub.date_published,
             is_widened=databases == WIDENED,
+            engines=list_engines(PRODUCT),
         )
         write_json(folder / "croissant.json", make_croissant(facts))
         (folder / "README.md").write_bytes(

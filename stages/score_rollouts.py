@@ -11,9 +11,10 @@ from typing import Any
 
 from answerkey.base.log import show_progress, spell_count, start_log
 from answerkey.base.paths import DATABASES, PASS_RATES, ROLLOUTS, SUITE_DATABASES
-from answerkey.base.records import read_database_hashes, write_json
+from answerkey.base.records import read_database_hashes, read_database_paths, write_json
 from answerkey.base.stage import run_stage
 from answerkey.dataset import add_terms, join_stages
+from answerkey.engines.names import name_engine
 from answerkey.evaluation.samples import read_rollouts
 from answerkey.evaluation.scoring import Folders, score_rollouts
 from answerkey.sections.whole_file import Params, read_params
@@ -37,10 +38,14 @@ def main(params: Params) -> None:
     rates: list[dict[str, Any]] = []
     if wanted:
         hashes = read_database_hashes(FOLDERS.databases)
+        paths = read_database_paths(FOLDERS.databases)
         asked = (
-            add_terms(question, hashes[question.database_name], reward)._replace(
-                test_suite=suite["databases"]
-            )
+            add_terms(
+                question,
+                hashes[question.database_name],
+                reward,
+                engine=name_engine(paths[question.database_name]),
+            )._replace(test_suite=suite["databases"])
             for question, suite in join_stages(wanted=wanted)
             if suite and question.question_id in wanted
         )

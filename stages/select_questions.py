@@ -8,6 +8,7 @@ from answerkey.base.log import list_counts, spell_count, start_log
 from answerkey.base.paths import DATABASES, SELECTION, TEST_SUITES
 from answerkey.base.records import (
     read_database_hashes,
+    read_database_paths,
     read_jsonl,
     replace_folder,
     write_json,
@@ -44,7 +45,14 @@ def main(*arguments: str) -> None:
     chosen, summary = choose(survey_questions(read_classified(), policies), settings)
     decided = zip(read_classified(), chosen[WHY].itertuples(index=False, name=None), strict=True)
     with replace_folder(SELECTION) as folder:
-        write_selection(folder, decided, policies, read_database_hashes(DATABASES), reward)
+        write_selection(
+            folder,
+            decided,
+            policies,
+            read_database_hashes(DATABASES),
+            read_database_paths(DATABASES),
+            reward,
+        )
         write_suites(folder / SUITES, read_jsonl(folder / "questions.jsonl"), TEST_SUITES)
         write_suites(folder / SUITES_NOT_SELECTED, read_jsonl(folder / NOT_SELECTED), TEST_SUITES)
         write_json(folder / "summary.json", summary)

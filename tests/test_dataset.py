@@ -165,6 +165,6 @@ def test_columns_of_an_export_hold_what_a_reward_must_know(product):
 def test_rule_of_all_questions_has_the_tolerance_of_each(rule, own, abs_tol, expected):
     source = {"corpus": "x", **({"grading_method": own} if own else {})}
     question = make_joined(IDS[0], source=source, steps=1, abs_tol=abs_tol)
-    named = add_terms(question, "0" * 64, Reward(rule=rule)).rule
+    named = add_terms(question, "0" * 64, Reward(rule=rule), engine="sqlite").rule
     assert named == expected
     read_rule(named)

@@ -377,6 +377,13 @@ def read_database_hashes(databases_dir: Path) -> dict[str, str]:
     return {db_id: entry["sha256"] for db_id, entry in entries.items()}
 
 
+def read_database_paths(databases_dir: Path) -> dict[str, str]:
+    """Return where the file of each readable database is, below the folder; the end of its name
+    tells the engine."""
+    entries = read_manifest(databases_dir / "manifest.json")
+    return {db_id: entry.get("path", f"{db_id}/{db_id}.sqlite") for db_id, entry in entries.items()}
+
+
 def read_unreadable(databases_dir: Path) -> dict[str, str]:
     """Return, by name, why each unreadable database is set aside."""
     faults: dict[str, str] = read_json(databases_dir / "manifest.json").get("unreadable", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from answerkey.engines.opening import SQLITE
+from answerkey.engines.names import SQLITE
 from answerkey.engines.sqlite.schema import affinity
 
 INTEGER, REAL, NUMERIC, TEXT, BLOB = "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB"

@@ -6,6 +6,8 @@ from pathlib import Path
 
 SQLITE, DUCKDB, POSTGRES = ENGINES = ("sqlite", "duckdb", "postgres")
 SUFFIXES = {SQLITE: ".sqlite", DUCKDB: ".duckdb.sql", POSTGRES: ".postgres.sql"}
+# The engines as people, and prompts, write them.
+TITLES = {SQLITE: "SQLite", DUCKDB: "DuckDB", POSTGRES: "PostgreSQL"}
 
 
 def name_engine(path: str | Path) -> str:

@@ -20,7 +20,13 @@ from typing import Any, ClassVar
 import httpx
 from httpx_retries import Retry, RetryTransport
 
-from answerkey.environments.questions import RUN_SQL, explain_reply, run_sql
+from answerkey.engines.names import SQLITE
+from answerkey.environments.questions import (
+    RUN_SQL,
+    describe_tool,
+    explain_reply,
+    run_sql,
+)
 from answerkey.reward import Options, RewardPool
 
 _RETRY = Retry(allowed_methods=["POST"], backoff_factor=1.0)
@@ -31,7 +37,7 @@ class ReplyAgent:
     """One reply to the prompt of the question."""
 
     max_turns: ClassVar[int] = 1
-    tools: ClassVar[dict[str, Any]] = {}  # the fields about tools in a request
+    has_tool: ClassVar[bool] = False
     options: ClassVar[Options] = {"workers": 1}  # of the reward
 
     def run(self) -> None:
@@ -57,10 +63,14 @@ class ReplyAgent:
 
     def _chat(self, client: httpx.Client, pool: RewardPool, columns: dict[str, Any]) -> Any:
         messages = [*columns["prompt"]]
+        tools = {}
+        if self.has_tool:
+            tool = {"type": "function", "function": describe_tool(columns.get("engine") or SQLITE)}
+            tools["tools"] = [tool]
         for _ in range(self.max_turns):
             response = client.post(
                 f"{os.environ['AGL_OPENAI_BASE_URL']}/chat/completions",
-                json={"model": "auto", "messages": messages, **self.tools},
+                json={"model": "auto", "messages": messages, **tools},
             )
             response.raise_for_status()
             messages.append(response.json()["choices"][0]["message"])
@@ -78,7 +88,7 @@ class ToolAgent(ReplyAgent):
     of tools."""
 
     max_turns = 8
-    tools: ClassVar[dict[str, Any]] = {"tools": [{"type": "function", "function": RUN_SQL}]}
+    has_tool = True
 
 
 def _call(pool: RewardPool, function: dict[str, Any], columns: dict[str, Any]) -> str:
@@ -87,6 +97,6 @@ def _call(pool: RewardPool, function: dict[str, Any], columns: dict[str, Any]) -
         sql = json.loads(function["arguments"])["sql"]
     except (ValueError, TypeError, KeyError):
         sql = None
-    if function["name"] != RUN_SQL["name"] or not isinstance(sql, str):
+    if function["name"] != RUN_SQL or not isinstance(sql, str):
         return f"expected a call of run_sql with the argument sql, found {json.dumps(function)}"
     return run_sql(pool, sql, columns["database_name"], columns.get("now"))

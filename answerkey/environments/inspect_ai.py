@@ -19,6 +19,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 from inspect_ai.tool import Tool, tool
 
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.environments.questions import EXPORTS, explain_reply, list_terms, load_questions
 from answerkey.environments.questions import run_sql as run_query
 from answerkey.reward import RewardPool
@@ -63,14 +64,18 @@ def look_around(pool: RewardPool) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         terms = state.metadata
-        state.tools = [run_sql(pool, terms["database_name"], terms.get("now"))]
+        state.tools = [
+            run_sql(pool, terms["database_name"], terms.get("now"), engine=terms["engine"])
+        ]
         return state
 
     return solve
 
 
 @tool
-def run_sql(pool: RewardPool, database_name: str, now: str | None = None) -> Tool:
+def run_sql(
+    pool: RewardPool, database_name: str, now: str | None = None, *, engine: str = SQLITE
+) -> Tool:
     """Run a query on a database, which it cannot change, at the instant of its question."""
 
     async def execute(sql: str) -> str:
@@ -82,6 +87,8 @@ def run_sql(pool: RewardPool, database_name: str, now: str | None = None) -> Too
         """
         return await asyncio.to_thread(run_query, pool, sql, database_name, now)
 
+    # inspect_ai reads the description of a tool from its docstring.
+    execute.__doc__ = (execute.__doc__ or "").replace(TITLES[SQLITE], TITLES[engine])
     return execute
 
 

@@ -79,7 +79,9 @@ class Line(BaseModel):
     database_name: str
     gold_answer: Json[JsonValue]
     order_matters: bool
+    engine: str | None = None
     max_steps: NonNegativeInt | None = None
+    max_cpu_s: NonNegativeInt | None = None
     rule: str | None = None
     accepted_rows: Json[list[JsonValue]] | None = None
     other_answers: Json[list[OtherAnswer]] | None = None

@@ -20,6 +20,7 @@ from answerkey.dataset import (
     make_questions,
     read_export,
 )
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.loading import load
 from answerkey.reward import TERMS, Explanation, Options, RewardPool
 from answerkey.scoring.worker import DATABASES_VARIABLE
@@ -27,21 +28,32 @@ from answerkey.scoring.worker import DATABASES_VARIABLE
 EXPORTS = "data/exports"
 # The columns for scoring a reply, as exports have them.
 COLUMNS = ("database_name", "gold_answer", "order_matters", *TERMS)
-# The description of the tool `run_sql` for models, in OpenAI's format of functions.
-RUN_SQL = {
-    "name": "run_sql",
-    "description": "Run a query on the database of the question, which it cannot change. Gives the"
-    " first rows as JSON, or the error of SQLite.",
-    "parameters": {
-        "type": "object",
-        "properties": {"sql": {"type": "string", "description": "A query of SQLite."}},
-        "required": ["sql"],
-        "additionalProperties": False,
-    },
-}
+RUN_SQL = "run_sql"  # the name of the tool
 _SHOWN_ROWS = 20
 _SHOWN_CHARACTERS = 4000
 _THINKING = re.compile(r".*</think>", re.DOTALL)
+
+
+def describe_tool(engine: str = SQLITE) -> dict[str, Any]:
+    """Return the description of the tool `run_sql` for models, in OpenAI's format of functions.
+
+    >>> describe_tool("duckdb")["parameters"]["properties"]["sql"]["description"]
+    'A query of DuckDB.'
+
+    engine: of the database of the question.
+    """
+    title = TITLES[engine]
+    return {
+        "name": RUN_SQL,
+        "description": "Run a query on the database of the question, which it cannot change. Gives"
+        f" the first rows as JSON, or the error of {title}.",
+        "parameters": {
+            "type": "object",
+            "properties": {"sql": {"type": "string", "description": f"A query of {title}."}},
+            "required": ["sql"],
+            "additionalProperties": False,
+        },
+    }
 
 
 def load_questions(source: str, split: str) -> tuple[list[Question], Options]:
@@ -108,7 +120,7 @@ def find_tag(reply: str, tag: str) -> str | None:
 
 
 def run_sql(pool: RewardPool, sql: str, database_name: str, now: str | None = None) -> str:
-    """Return the first rows of a query as JSON, or SQLite's message if it fails.
+    """Return the first rows of a query as JSON, or the engine's message if it fails.
 
     >>> run_sql(pool, "SELECT nam FROM ship", "fleet")                      # doctest: +SKIP
     'sql_error: no such column: nam'

@@ -16,14 +16,15 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput, ConversationType
 from skyrl_gym.envs.registration import register, registry
 
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.environments.questions import explain_query, find_tag, run_sql
 from answerkey.reward import SharedPool, extract_sql
 
 NAME = "answerkey"
 _TURNS = (
     "You have {turns} turns. Before you answer you may look around in the database: write a query"
-    " between <sql> and </sql>, and nothing behind it. Its first rows, or the error of SQLite, come"
-    " back between <observation> and </observation>. Write the query that answers the question"
+    " between <sql> and </sql>, and nothing behind it. Its first rows, or the error of {title},"
+    " come back between <observation> and </observation>. Write the query that answers the question"
     " between <solution> and </solution>."
 )
 
@@ -46,8 +47,8 @@ class AnswerkeyEnvironment(BaseTextEnv):
     def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:
         """Return the prompt, which names the tags if there are several turns."""
         if self.max_turns > 1:
-            last = prompt[-1]
-            content = f"{last['content']}\n\n{_TURNS.format(turns=self.max_turns)}"
+            last, title = prompt[-1], TITLES[self.columns.get("engine") or SQLITE]
+            content = f"{last['content']}\n\n{_TURNS.format(turns=self.max_turns, title=title)}"
             prompt = [*prompt[:-1], {**last, "content": content}]
         return prompt, {}
 

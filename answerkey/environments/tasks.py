@@ -22,14 +22,15 @@ from string import Template
 from typing import Any
 
 import answerkey
-from answerkey.base.errors import exit_on_error
+from answerkey.base.errors import InputError, exit_on_error
 from answerkey.base.log import spell_count
 from answerkey.base.records import DIFFICULTIES, write_json, write_jsonl
 from answerkey.dataset import Question
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.environments.questions import (
     EXPORTS,
-    RUN_SQL,
+    describe_tool,
     list_terms,
     load_questions,
     read_terms,
@@ -56,12 +57,12 @@ _CLOCK = (
     "Where your query is scored, `'now'` and `CURRENT_DATE` mean {now} (UTC), whatever the clock\n"
     "of this container says.\n"
 )
-_TOOL = {"type": "function", **RUN_SQL, "strict": True}
 
 
 def make_line(question: Question) -> dict[str, Any]:
     """Return NeMo Gym's prompt for the model, and the columns for scoring its reply."""
-    asked = {"input": [{"role": "user", "content": question.prompt}], "tools": [_TOOL]}
+    tool = {"type": "function", **describe_tool(question.engine), "strict": True}
+    asked = {"input": [{"role": "user", "content": question.prompt}], "tools": [tool]}
     known = {"question_id": question.question_id, **list_terms(question)}
     return {"responses_create_params": asked, **known}
 
@@ -87,8 +88,14 @@ def write_harbor_task(question: Question, pool: RewardPool, folder: Path) -> Non
     So no content of a corpus is ever read as a command.
 
     Raises:
-        InputError: a path of a database leaves the folder of its kind.
+        InputError: a path of a database leaves the folder of its kind, or the database is not one
+            of SQLite, whose reward needs Python alone in a container.
     """
+    if question.engine != SQLITE:
+        raise InputError(
+            f"{question.question_id} asks a database of {TITLES[question.engine]}: expected one of"
+            " SQLite for a task of Harbor"
+        )
     name = question.database_name
     real, suites = f"{name}/{name}.sqlite", Path(pool.find_suites_folder())
     suite = ["/".join(Path(database["path"]).parts[-2:]) for database in question.test_suite or ()]

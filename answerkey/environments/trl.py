@@ -52,10 +52,10 @@ class SqlEnvironment:
 
     def run_sql(self, sql: str) -> str:
         """Run a query on the database of the question, which it cannot change. Gives the first rows
-        as JSON, or the error of SQLite.
+        as JSON, or the error of its engine.
 
         Args:
-            sql: A query of SQLite.
+            sql: A query in the SQL of that database.
         """
         return run_sql(self._pool, sql, self._database_name, self._now)
 
@@ -78,7 +78,7 @@ class AnswerEnvironment(SqlEnvironment):
         """Answer the question with a query. If there are several answers, the last one counts.
 
         Args:
-            sql: A query of SQLite.
+            sql: A query in the SQL of that database.
         """
         self._sql = sql
         return "The answer is taken."
@@ -95,7 +95,7 @@ class ExplainedReward:
     completions of a step, which add up to 1 with the reward:
 
     - answerkey/no_query: no fenced query.
-    - answerkey/no_answer: SQLite refuses the query, or it exceeds a limit.
+    - answerkey/no_answer: the engine refuses the query, or it exceeds a limit.
     - answerkey/wrong: other rows, on the database of the question.
     - answerkey/wrong_on_suite: right there, and wrong on its test suite, as a guess is.
     """

@@ -25,7 +25,8 @@ from verl.experimental.agent_loop.tool_agent_loop import ToolAgentLoop
 from verl.tools.base_tool import BaseTool
 from verl.tools.schemas import OpenAIFunctionToolSchema, ToolResponse
 
-from answerkey.environments.questions import RUN_SQL, run_sql
+from answerkey.engines.names import SQLITE
+from answerkey.environments.questions import RUN_SQL, describe_tool, run_sql
 from answerkey.reward import SharedPool, compute_score_async
 
 _OPTIONS = "reward.custom_reward_function.reward_kwargs"
@@ -37,8 +38,8 @@ class RunSql(BaseTool):
     async def execute(
         self, instance_id: str, parameters: dict[str, Any], *, agent_data: Any, **_: Any
     ) -> tuple[ToolResponse, float, dict[str, Any]]:
-        """Return the first rows of a query, or the error of SQLite. The loop shows the policy any
-        exception, as for a call without `sql`."""
+        """Return the first rows of a query, or the error of its engine. The loop shows the
+        policy any exception, as for a call without `sql`."""
         known = agent_data.tools_kwargs[self.name]
         about = known["database_name"], known["now"]
         text = await asyncio.to_thread(run_sql, known["pool"], parameters["sql"], *about)
@@ -46,8 +47,8 @@ class RunSql(BaseTool):
 
 
 @cache  # verl creates a loop for each trajectory, and each new tool would print its schema
-def _make_tool() -> RunSql:
-    schema = {"type": "function", "function": RUN_SQL}
+def _make_tool(engine: str = SQLITE) -> RunSql:
+    schema = {"type": "function", "function": describe_tool(engine)}
     return RunSql({}, OpenAIFunctionToolSchema.model_validate(schema))
 
 
@@ -59,7 +60,11 @@ class SqlAgentLoop(ToolAgentLoop):
         super().__init__(*arguments, tools=ToolListWrap([*others, _make_tool()]), **named)
 
     async def run(self, sampling_params: dict[str, Any], **columns: Any) -> AgentLoopOutput:
-        """Play the trajectory of a row."""
+        """Play the trajectory of a row. verl makes a loop for each, so the tool of this loop may be
+        described for the engine of the row."""
+        tool = _make_tool(columns["extra_info"].get("engine") or SQLITE)
+        self.tools[RUN_SQL] = tool
+        self.tool_schemas = [_write_schema(known) for known in self.tools.values()]
         options = dict(OmegaConf.select(self.config, _OPTIONS) or {})
         known = {
             "pool": SharedPool(**options),
@@ -67,11 +72,17 @@ class SqlAgentLoop(ToolAgentLoop):
             "now": columns["extra_info"].get("now"),
         }
         others = columns.pop("tools_kwargs", None) or {}
-        tools_kwargs = {**others, RUN_SQL["name"]: known}
+        tools_kwargs = {**others, RUN_SQL: known}
         output = await super().run(sampling_params, tools_kwargs=tools_kwargs, **columns)
         reply = self.tokenizer.decode(_find_last_reply(output), skip_special_tokens=True)
         output.extra_fields["extras"] = {"last_reply": reply}
         return output
+
+
+def _write_schema(tool: BaseTool) -> dict[str, Any]:
+    """Return the schema of a tool as verl's loop gives it to a template."""
+    schema: dict[str, Any] = tool.tool_schema.model_dump(exclude_unset=True, exclude_none=True)
+    return schema
 
 
 def _find_last_reply(output: AgentLoopOutput) -> list[int]:

@@ -2,7 +2,7 @@
 
 Scores are stored as JSON Lines, so that a run that was ended can continue. Each score is stored
 under a hash of everything it depends on: the SQL, the answers and databases of the question, the
-rule, the code that executes and compares, and the version of SQLite. Rollouts are scored in the
+rule, the code that executes and compares, and the version of the engine. Rollouts are scored in the
 same way, and counted as pass rates.
 """
 
@@ -24,8 +24,7 @@ from answerkey.base.log import show_progress
 from answerkey.dataset import PassRate, Question, Record, list_reward_terms
 from answerkey.engines.answers import answer_rows
 from answerkey.engines.names import SQLITE, name_engine
-from answerkey.engines.opening import load_engine
-from answerkey.engines.sqlite.files import find_inside
+from answerkey.engines.opening import find_database_file, load_engine
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
 from answerkey.scoring.pool import Pool
@@ -151,13 +150,17 @@ def score_predictions(
 def _make_job(
     prediction: Prediction, question: Question, folders: Folders, rule: str | None
 ) -> Job:
-    name = question.database_name
     terms = list_reward_terms(question)
+    engine = terms.pop("engine")
     if folders.test_suites is None:
         terms["test_suite"] = None
     return Job(
         JobKind.EXPLAIN,
-        str(find_inside(folders.databases.absolute(), f"{name}/{name}.sqlite")),
+        find_database_file(
+            folders.databases.absolute(),
+            question.database_name,
+            engine=None if engine == SQLITE else engine,  # not known of a question without gold SQL
+        ),
         prediction.sql,
         gold_answer=json.dumps(question.gold_answer),
         suites_folder=str(folders.test_suites.absolute()) if folders.test_suites else "",
@@ -183,6 +186,7 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
                 trial.path,
                 jobs[job_index].text,
                 max_steps=trial.max_steps,
+                max_cpu_s=trial.max_cpu_s,
                 order_matters=trial.order_matters,
                 now=trial.now,
             )
@@ -207,7 +211,7 @@ def _explain(pool: Pool, jobs: list[Job]) -> list[dict[str, Any]]:
 def _spell_bytes(value: Any) -> str:
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
-    raise TypeError(f"expected a value of SQLite, found {value!r:.80}")
+    raise TypeError(f"expected a value of a query, found {value!r:.80}")
 
 
 def _hash(*values: Any) -> str:

@@ -18,6 +18,7 @@ import yaml
 from jinja2 import Template
 
 from answerkey.dataset import MAX_TABLE_BYTES, LeftOut
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.exports.huggingface import (
     CHAT,
     PACKED_COLUMNS,
@@ -25,6 +26,7 @@ from answerkey.exports.huggingface import (
     TEXTS,
     PackedFiles,
     list_columns,
+    spell_engine,
 )
 from answerkey.exports.row_files import WrittenFile
 from answerkey.flags import EXPLANATIONS
@@ -59,6 +61,7 @@ class CardFacts:
     bar: how many questions to train on a reward, and a fine-tuning on gold SQL, should not use.
     has_clock: whether the corpus of any question has one.
     is_widened: whether databases have tables of others.
+    engines: of the databases of the questions.
     """
 
     corpora: Mapping[str, Mapping[str, Any]]
@@ -73,6 +76,7 @@ class CardFacts:
     date_published: str
     has_clock: bool = False
     is_widened: bool = False
+    engines: tuple[str, ...] = (SQLITE,)
 
     @property
     def size(self) -> int:
@@ -111,10 +115,27 @@ class CardFacts:
     @property
     def columns(self) -> dict[str, tuple[str, str]]:
         """Return the columns of a table of questions: their types and meanings."""
-        columns = list_columns(has_clock=self.has_clock)
+        columns = list_columns(has_clock=self.has_clock, engines=self.engines)
         if self.may_cross:
             columns |= {"split": (TEXT, "train or eval; a database may be in both")}
         return columns
+
+    @property
+    def engine(self) -> str:
+        """Return the engine in words."""
+        return spell_engine(self.engines)
+
+    @property
+    def file(self) -> str:
+        """Return what the files of databases are, in words."""
+        if self.engines == (SQLITE,):
+            return "SQLite file"
+        return "file" if SQLITE in self.engines else "SQL text"
+
+    @property
+    def explanations(self) -> dict[str, str]:
+        """Return what reasons and flags mean; those that name SQLite name the engine."""
+        return {code: text.replace("SQLite", self.engine) for code, text in EXPLANATIONS.items()}
 
     @property
     def bibtex(self) -> str:
@@ -132,7 +153,7 @@ def make_card(facts: CardFacts, template: Template) -> str:
     text = template.render(
         facts=facts,
         columns=facts.columns,
-        explanations=EXPLANATIONS,
+        explanations=facts.explanations,
         name=NAME,
         places=sorted(
             Counter(_PLACES[origin["kind"]].format(**origin) for origin in facts.origins).items()
@@ -154,13 +175,14 @@ def make_front_matter(facts: CardFacts) -> str:
         for kind, packed in facts.packed.items()
     }
     size = next((name for most, name in _SIZES.items() if facts.size < most), "n>1M")
+    engines = [TITLES[engine].lower() for engine in facts.engines]
     card: dict[str, object] = {
         "language": facts.list_values("language"),
         "license": facts.license,
         "size_categories": [size],
         "task_categories": ["table-question-answering", "text-generation"],
         "pretty_name": NAME,
-        "tags": ["text-to-sql", "sql", "sqlite", "reinforcement-learning"],
+        "tags": ["text-to-sql", "sql", *engines, "reinforcement-learning"],
     }
     if configs:
         card["configs"] = [

@@ -8,12 +8,15 @@ from answerkey.exports.prompts import KNOWN
 
 TEXT = pa.string()
 CHAT = pa.list_(pa.struct({"role": TEXT, "content": TEXT}))
-# The facts of a question: `PromptExample.facts`. `accepted_rows`, `other_answers` and `test_suite`
-# are JSON text, or null.
+# The facts of a question: `PromptExample.facts`. One of `max_steps` and `max_cpu_s` is null, as the
+# engine counts steps or not: tables of all engines have the same types. `accepted_rows`,
+# `other_answers` and `test_suite` are JSON text, or null.
 FACTS = {
     **dict.fromkeys(KNOWN, TEXT),
+    "engine": TEXT,
     "order_matters": pa.bool_(),
     "max_steps": pa.int64(),
+    "max_cpu_s": pa.int64(),
     "rule": TEXT,
     **dict.fromkeys(
         ("accepted_rows", "other_answers", "test_suite", "database_sha256", "now"), TEXT

@@ -1,5 +1,5 @@
 """Write the product as the Parquet files of a Hugging Face dataset: the questions, one file per
-split, and the SQLite files that a reward needs, of the databases and of their test suites.
+split, and the files that a reward needs, of the databases and of their test suites.
 
 A row is enough to train with: it has a prompt and a completion, as chats, and all terms of a
 reward.
@@ -11,7 +11,7 @@ and tables have no typed column: the values of one may be of several types.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from answerkey.base.records import SPLITS, read_database_hashes, read_json, read_jsonl
+from answerkey.base.records import (
+    SPLITS,
+    read_database_hashes,
+    read_database_paths,
+    read_json,
+    read_jsonl,
+)
 from answerkey.dataset import (
     RISK_MEANINGS,
     SUITES,
@@ -29,6 +35,7 @@ from answerkey.dataset import (
     read_product,
 )
 from answerkey.engines.answers import FLOAT, INTEGER, STRING
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.exports.prompts import DatabaseTexts, Message, PromptExample, make_completion
 from answerkey.exports.row_files import ParquetTable, WrittenFile, write_files
@@ -51,15 +58,21 @@ COLUMNS = {
     "question_id": (TEXT, "database, split and number; stays what it is between versions"),
     "question_text": (TEXT, "the question"),
     "database_name": (TEXT, "the database that it is asked of"),
-    "gold_sql": (TEXT, "a query that answers it, in SQLite's dialect"),
+    "gold_sql": (TEXT, "a query that answers it, in {engine}'s dialect"),
     "gold_answer": (TEXT, "what the query returns, as JSON: a value, a list or a table"),
     "answer_type": (TEXT, "integer, float, string, list or table"),
     "difficulty": (TEXT, "easy, medium or hard"),
     "tables_involved": (TEXTS, "the tables that the query reads, sorted"),
     "split": (TEXT, "train or eval; no database is in both"),
     "hardness": (TEXT, "Spider's official hardness: easy, medium, hard or extra"),
+    "engine": (TEXT, "the engine of its database: sqlite, duckdb or postgres"),
     "order_matters": (BOOLEAN, "whether the order of rows counts, but for rows that tie"),
     "max_steps": (WHOLE, "SQLite virtual machine steps that a prediction may take"),
+    "max_cpu_s": (
+        WHOLE,
+        "seconds of CPU time that a prediction may take, where the engine counts no steps; else"
+        " null",
+    ),
     "rule": (TEXT, "the rule by which the reward compares answers"),
     "accepted_rows": (
         TEXT,
@@ -94,14 +107,30 @@ _FILE = {
     "path": (TEXT, "where the file belongs in the folder of its kind"),
     "size_bytes": (WHOLE, "how large it is"),
     "sha256": (TEXT, "its checksum"),
-    "content": (BINARY, "the SQLite file; null where it is not in this dataset"),
+    "content": (BINARY, "the file; null where it is not in this dataset"),
 }
 PACKED_COLUMNS = {DATABASES: {**_NAME, **_SCHEMA, **_FILE}, TEST_SUITES: {**_NAME, **_FILE}}
 
 
-def list_columns(*, has_clock: bool) -> dict[str, tuple[str, str]]:
-    """Return the columns of questions, with `now` if some have a clock."""
-    return COLUMNS | (_CLOCK if has_clock else {})
+def list_columns(
+    *, has_clock: bool, engines: Sequence[str] = (SQLITE,)
+) -> dict[str, tuple[str, str]]:
+    """Return the columns of questions, with `now` if some have a clock.
+
+    engines: of their databases.
+    """
+    title = spell_engine(engines)
+    columns = COLUMNS | (_CLOCK if has_clock else {})
+    return {name: (kind, meaning.format(engine=title)) for name, (kind, meaning) in columns.items()}
+
+
+def spell_engine(engines: Sequence[str]) -> str:
+    """Return the engine of all questions in words.
+
+    >>> spell_engine(["duckdb"]), spell_engine(["duckdb", "sqlite"])
+    ('DuckDB', 'its engine')
+    """
+    return TITLES[engines[0]] if len(engines) == 1 else "its engine"
 
 
 def make_schema(columns: Mapping[str, tuple[str, str]]) -> pa.Schema:
@@ -192,15 +221,16 @@ def write_packed_files(
     Raises:
         FileNotFoundError: a manifest or a file in it is missing.
     """
+    places = read_database_paths(folders[DATABASES])
     hashes = {
         DATABASES: {
-            f"{name}/{name}.sqlite": sha256
+            places[name]: sha256
             for name, sha256 in read_database_hashes(folders[DATABASES]).items()
         },
         TEST_SUITES: read_json(folders[TEST_SUITES] / "manifest.json"),
     }
     packed = {}
-    for kind, paths in _list_paths(product).items():
+    for kind, paths in _list_paths(product, places).items():
         files = {path: find_inside(folders[kind], path) for path in sorted(paths)}
         total = sum(file.stat().st_size for file in files.values())
         has_content = total <= max_bytes
@@ -212,7 +242,7 @@ def write_packed_files(
     return packed
 
 
-def _list_paths(product: Path) -> dict[str, set[str]]:
+def _list_paths(product: Path, places: Mapping[str, str]) -> dict[str, set[str]]:
     names = {
         question["database_name"]
         for split in SPLITS
@@ -220,7 +250,7 @@ def _list_paths(product: Path) -> dict[str, set[str]]:
     }
     suites = (suite["databases"] for suite in read_jsonl(product / SUITES))
     return {
-        DATABASES: {f"{name}/{name}.sqlite" for name in names},
+        DATABASES: {places[name] for name in names},
         TEST_SUITES: {
             "/".join(database["path"].rsplit("/", 2)[-2:])
             for databases in suites

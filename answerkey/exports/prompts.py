@@ -1,6 +1,7 @@
 """Prompts for a policy, from a template that users may change.
 
-A prompt describes the database: its CREATE statements, each followed by the table's first rows.
+A prompt describes the database in the DDL of its engine: its CREATE statements, each followed by
+the table's first rows.
 
     CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT);
     -- (1, 'Tern')
@@ -19,7 +20,6 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -36,21 +36,26 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import DESCRIPTIONS, encode_json, read_database_hashes, read_json
 from answerkey.dataset import Question, list_reward_terms
 from answerkey.engines.column_texts import write_texts
-from answerkey.engines.database import QueryError
-from answerkey.engines.schema import Table, fold_name, quote_name
-from answerkey.engines.sqlite.files import open_database
-from answerkey.engines.sqlite.guard import GuardedDatabase
-from answerkey.engines.sqlite.schema import read_schema
+from answerkey.engines.database import Database, QueryError, Row
+from answerkey.engines.names import SQLITE, TITLES, name_engine
+from answerkey.engines.opening import find_engine, open_database
+from answerkey.engines.schema import Column, Table, fold_name, quote_name
+from answerkey.engines.shown import (
+    holds_texts,
+    is_plain,
+    read_example_rows,
+    read_texts,
+    write_statement,
+)
 from answerkey.exports.table_search import TableSearch
 from answerkey.shards.database_files import find_database, local_path
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BACKTICKS = re.compile("`+")
 _WORD = re.compile(r"\w+")
-# A value as text for a prompt, or a number; the guard refuses BLOBs.
+# A value of SQLite as text for a prompt, or a number; the guard refuses BLOBs.
 _VALUE = (
     "CASE typeof({0}) WHEN 'text' THEN"
     " quote(CASE WHEN length({0}) > 60 THEN substr({0}, 1, 60) || '…' ELSE {0} END)"
@@ -94,11 +99,12 @@ class DatabaseTexts:
     def __init__(self, path: Path, *, example_rows: int, max_characters: int) -> None:
         self._max_characters = max_characters
         self.descriptions = _read_descriptions(path.with_name(DESCRIPTIONS))
-        with GuardedDatabase(path) as database:
-            with closing(open_database(path)) as connection:
-                self.tables = read_schema(connection).tables
+        self.engine = name_engine(path)
+        with open_database(path) as database:
+            self.tables = find_engine(path).read_schema(path).tables
             self._rows = {
-                table.name: _read_examples(database, table, example_rows) for table in self.tables
+                table.name: self._read_examples(database, table, example_rows)
+                for table in self.tables
             }
         self.path = path
         self.schema = self.write_schema()
@@ -113,13 +119,33 @@ class DatabaseTexts:
         tables = [
             table
             for table in self.tables
-            if table.sql and (names is None or fold_name(table.name) in names)
+            if self._statements[table.name] and (names is None or fold_name(table.name) in names)
         ]
         for count in range(self._example_rows, -1, -1):
             text = "\n".join(self._write_table(table, count) for table in tables)
             if len(text) <= self._max_characters:
                 break
         return text
+
+    @cached_property
+    def _statements(self) -> Mapping[str, str]:
+        """Return the statement of each table, with its semicolon; "" if it has none."""
+        if self.engine != SQLITE:
+            return {table.name: _end(write_statement(table, self.engine)) for table in self.tables}
+        return {table.name: table.sql and _end_statement(table.sql) for table in self.tables}
+
+    def _read_examples(self, database: Database, table: Table, count: int) -> list[str]:
+        if not count or not self._holds_rows(table):
+            return []
+        read = _read_examples if self.engine == SQLITE else read_example_rows
+        try:
+            return read(database, table, count)
+        except QueryError:
+            return []
+
+    def _holds_rows(self, table: Table) -> bool:
+        is_virtual = self.engine == SQLITE and not table.sql.upper().startswith("CREATE TABLE")
+        return not table.is_view and not is_virtual
 
     @cached_property
     def _example_rows(self) -> int:
@@ -130,7 +156,8 @@ class DatabaseTexts:
             *self.descriptions.get(table.name.casefold(), ()),
             *self._rows[table.name][:count],
         ]
-        return "\n".join([_end_statement(table.sql), *(f"-- {comment}" for comment in comments)])
+        statement = self._statements[table.name]
+        return "\n".join([statement, *(f"-- {comment}" for comment in comments)])
 
     @cached_property
     def _lengths(self) -> Mapping[str, int]:
@@ -138,7 +165,7 @@ class DatabaseTexts:
         return {
             fold_name(table.name): len(self._write_table(table, self._example_rows)) + 1
             for table in self.tables
-            if table.sql
+            if self._statements[table.name]
         }
 
     def choose_tables(self, needed: Collection[str], ranked: Sequence[str]) -> set[str]:
@@ -158,7 +185,8 @@ class DatabaseTexts:
         """Return a line per table or view: its columns with their types, its primary key, and the
         targets of its foreign keys. Names are quoted if SQL requires it."""
         return "\n".join(
-            f"{_quote_where_needed(table.name)}({', '.join(_list_columns(table))})"
+            f"{_quote_where_needed(table.name, self.engine)}"
+            f"({', '.join(_list_columns(table, self.engine))})"
             for table in self.tables
         )
 
@@ -166,23 +194,26 @@ class DatabaseTexts:
     def _texts(self) -> Mapping[str, list[NamedValue]]:
         """Return the texts of all columns of tables, by their first word."""
         texts: defaultdict[str, list[NamedValue]] = defaultdict(list)
-        with GuardedDatabase(self.path) as database:
-            for table in filter(_holds_rows, self.tables):
+        with open_database(self.path) as database:
+            for table in filter(self._holds_rows, self.tables):
                 for column in table.columns:
-                    query = write_texts(
-                        table.name,
-                        column.name,
-                        most=_MAX_DISTINCT + 1,
-                        condition="length({0}) <= 60",
-                    )
                     try:
-                        rows = database.execute(query)
+                        rows = self._read_texts(database, table.name, column)
                     except QueryError:
                         continue
                     for (text,) in rows if len(rows) <= _MAX_DISTINCT else ():
                         if isinstance(text, str) and (words := _split(text)):
                             texts[words[0]].append(NamedValue(text, table.name, column.name))
         return texts
+
+    def _read_texts(self, database: Database, table: str, column: Column) -> list[Row]:
+        most = _MAX_DISTINCT + 1
+        if self.engine == SQLITE:
+            query = write_texts(table, column.name, most=most, condition="length({0}) <= 60")
+            return database.execute(query)
+        if not holds_texts(column):
+            return []
+        return read_texts(database, table, column.name, most=most)
 
     def name_values(self, question: str, *, most: int) -> list[NamedValue]:
         """Return at most `most` values of the database that occur in a question, the longest first.
@@ -222,25 +253,15 @@ class NamedValue(NamedTuple):
         return f"{self.place} = {_quote(self.text)}"
 
 
-def _holds_rows(table: Table) -> bool:
-    return not table.is_view and table.sql.upper().startswith("CREATE TABLE")
-
-
-def _read_examples(database: GuardedDatabase, table: Table, count: int) -> list[str]:
-    if not count or not _holds_rows(table):
-        return []
+def _read_examples(database: Database, table: Table, count: int) -> list[str]:
+    """Return the first rows of a table of SQLite."""
     values = ", ".join(_VALUE.format(quote_name(column.name)) for column in table.columns)
     if table.has_rowid:
         keys = [table.rowid_name] if table.rowid_name else []
     else:
         keys = [quote_name(name) for name in table.unique_keys[0]]
     order = f" ORDER BY {', '.join(keys)}" if keys else ""
-    try:
-        rows = database.execute(
-            f"SELECT {values} FROM {quote_name(table.name)}{order} LIMIT {count}"
-        )
-    except QueryError:
-        return []
+    rows = database.execute(f"SELECT {values} FROM {quote_name(table.name)}{order} LIMIT {count}")
     return [f"({', '.join(map(_write_value, row))})" for row in rows]
 
 
@@ -250,8 +271,14 @@ def _write_value(value: Any) -> str:
     return " ".join(value.splitlines()) if isinstance(value, str) else repr(value)
 
 
+def _end(statement: str) -> str:
+    """Return a statement of another engine than SQLite with its semicolon; a comment has none."""
+    text = statement.strip()
+    return text if text.startswith("--") else f"{text.removesuffix(';')};"
+
+
 def _end_statement(sql: str) -> str:
-    """Return a statement with its semicolon, on a line of its own after a comment.
+    """Return a statement of SQLite with its semicolon, on a line of its own after a comment.
 
     >>> _end_statement("CREATE TABLE t (a)"), _end_statement("CREATE VIEW v AS SELECT 1 -- one")
     ('CREATE TABLE t (a);', 'CREATE VIEW v AS SELECT 1 -- one\\n;')
@@ -279,35 +306,34 @@ def _read_descriptions(path: Path) -> dict[str, list[str]]:
     return descriptions
 
 
-def _list_columns(table: Table) -> list[str]:
+def _list_columns(table: Table, engine: str) -> list[str]:
+    def spell(name: str) -> str:
+        return _quote_where_needed(name, engine)
+
     in_key = sorted(table.columns, key=lambda column: column.primary_key)
     keys = [column.name for column in in_key if column.primary_key]
     referred = {
-        key.columns[0]: ".".join(map(_quote_where_needed, (key.table, *key.referred)))
+        key.columns[0]: ".".join(map(spell, (key.table, *key.referred)))
         for key in table.foreign_keys
         if len(key.columns) == 1
     }
     lines = []
     for column in table.columns:
-        words = f"{_quote_where_needed(column.name)} {column.type}".rstrip()
+        words = f"{spell(column.name)} {column.type}".rstrip()
         is_key = " primary key" if keys == [column.name] else ""
         refers = f" -> {referred[column.name]}" if column.name in referred else ""
         lines.append(f"{words}{is_key}{refers}")
     if len(keys) > 1:
-        lines.append(f"primary key ({_list_names(keys)})")
+        lines.append(f"primary key ({', '.join(map(spell, keys))})")
     for key in table.foreign_keys:
         if len(key.columns) > 1:
-            target = f"{_quote_where_needed(key.table)}({_list_names(key.referred)})"
-            lines.append(f"({_list_names(key.columns)}) -> {target}")
+            target = f"{spell(key.table)}({', '.join(map(spell, key.referred))})"
+            lines.append(f"({', '.join(map(spell, key.columns))}) -> {target}")
     return lines
 
 
-def _list_names(names: Sequence[str]) -> str:
-    return ", ".join(map(_quote_where_needed, names))
-
-
-def _quote_where_needed(name: str) -> str:
-    return name if _PLAIN_NAME.fullmatch(name) else quote_name(name)
+def _quote_where_needed(name: str, engine: str) -> str:
+    return name if is_plain(name, engine) else quote_name(name)
 
 
 def _split(text: str) -> list[str]:
@@ -439,17 +465,18 @@ def make_prompt_examples(
                 asked = f"{question.question_text}\n{question.evidence or ''}"
                 values = texts.name_values(asked, most=named_values)
                 gold = question.tables_involved or ()
-                shown: dict[str, Collection[str]] = {"linked_schema": chosen or gold}
+                tables: dict[str, Collection[str]] = {"linked_schema": chosen or gold}
                 if is_searched:
                     ranked = search.rank(asked, [value.table for value in values])
-                    shown[SEARCHED] = texts.choose_tables((), ranked)
+                    tables[SEARCHED] = texts.choose_tables((), ranked)
                     if is_widened and not chosen:
                         ranked = [*search.list_neighbors(gold), *ranked]
-                        shown["linked_schema"] = texts.choose_tables(gold, ranked)
+                        tables["linked_schema"] = texts.choose_tables(gold, ranked)
                 schemas = {"schema": texts.schema, "compact_schema": texts.compact_schema}
-                schemas |= {form: texts.write_schema(tables) for form, tables in shown.items()}
+                schemas |= {form: texts.write_schema(only) for form, only in tables.items()}
                 facts = schemas | {
                     "database_name": name,
+                    "engine": TITLES[texts.engine],
                     "named_values": [*map(str, values)],
                     "question_text": question.question_text,
                     "evidence": question.evidence,
@@ -464,7 +491,7 @@ def make_prompt_examples(
                     ) from error
                 every = [table.name for table in texts.tables]
                 recalls = {
-                    form: _is_within(gold, shown.get(form, every))
+                    form: _is_within(gold, tables.get(form, every))
                     for form in schemas
                     if is_searched
                 }

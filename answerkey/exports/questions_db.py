@@ -34,8 +34,10 @@ CREATE TABLE questions (
     answer_type TEXT NOT NULL,
     gold_sql TEXT NOT NULL,
     gold_answer TEXT NOT NULL, -- JSON
+    engine TEXT NOT NULL,
     order_matters INTEGER NOT NULL,
-    max_steps INTEGER NOT NULL,
+    max_steps INTEGER, -- NULL if the engine counts none
+    max_cpu_s INTEGER, -- else NULL
     rule TEXT NOT NULL,
     accepted_rows TEXT, -- JSON
     other_answers TEXT, -- JSON

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from pathlib import Path
 from random import Random
@@ -35,6 +35,7 @@ from answerkey.base.records import (
     SPLITS,
     ManifestEntry,
     hash_file,
+    read_database_paths,
     read_json,
     read_manifest,
     write_json,
@@ -44,6 +45,7 @@ from answerkey.dataset import Question, read_product, read_questions
 from answerkey.engines.answers import Order, answer_rows, has_choice, read_order
 from answerkey.engines.database import QueryError
 from answerkey.engines.executions import are_same
+from answerkey.engines.names import SQLITE, TITLES, name_engine
 from answerkey.engines.schema import fold_name, quote_name
 from answerkey.engines.sqlite.files import LAYOUT, find_inside, open_database, serialize_database
 from answerkey.engines.sqlite.guard import GuardedDatabase
@@ -151,10 +153,17 @@ def widen_databases(
     questions. Each gets `tables` tables, or as many as others of its corpus and split have.
 
     Raises:
-        InputError: no database can take tables from another one.
+        InputError: no database can take tables from another one, or one is not of SQLite.
     """
     manifest = read_manifest(databases / "manifest.json")
     circles = _draw_circles(product, manifest, seed)
+    paths = read_database_paths(databases)
+    for name in sorted(chain.from_iterable(circles)):
+        if (engine := name_engine(paths[name])) != SQLITE:
+            raise InputError(
+                "export_trainers.schema: widened is for databases of SQLite alone, and"
+                f" {name} is one of {TITLES[engine]}: expected schema: own"
+            )
     widened = Widened(tables)
 
     @lru_cache(_KEPT_DONORS)

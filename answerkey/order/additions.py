@@ -18,7 +18,7 @@ from sqlglot import exp
 from answerkey.engines.answers import REL_TOL
 from answerkey.engines.column_types import OTHER, REAL, find_kind
 from answerkey.engines.database import QueryError, Row
-from answerkey.engines.opening import POSTGRES
+from answerkey.engines.names import POSTGRES
 from answerkey.order.inspection import Inspection
 from answerkey.sql.query_tree import copy_nodes, speaks_sqlite, spoken_engine, to_sql
 from answerkey.sql.scopes import Scopes

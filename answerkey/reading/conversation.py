@@ -20,7 +20,7 @@ from answerkey.dataset import Question
 from answerkey.engines.sqlite.statement import trim_statement
 from answerkey.environments.questions import RUN_SQL, run_sql
 from answerkey.reading.model import Message, Model, ToolCall
-from answerkey.reading.shown import read_database_schema
+from answerkey.reading.shown import find_database_engine, read_database_schema
 from answerkey.reward import RewardPool
 from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
 from answerkey.sql.parsed_query import parse_query
@@ -93,9 +93,10 @@ async def read_question(
     """
     messages: list[Message] = [{"role": "user", "content": prompt}]
     queries, fault = count_queries(turns), ""
+    engine = find_database_engine(question.database_name)
     for turn in range(1, turns + 1):
         tools = None if not queries else "auto" if turn <= queries else "none"
-        reply = await model.ask(messages, tools=tools)
+        reply = await model.ask(messages, tools=tools, engine=engine)
         messages.append(reply.message)
         if reply.calls:
             fault = "it went on querying"
@@ -122,8 +123,8 @@ async def read_question(
 
 async def _answer(call: ToolCall, question: Question, pool: RewardPool) -> str:
     """Return the tool's answer to a call."""
-    if call.name != RUN_SQL["name"]:
-        return f"There is no tool {call.name[:80]}: expected {RUN_SQL['name']}."
+    if call.name != RUN_SQL:
+        return f"There is no tool {call.name[:80]}: expected {RUN_SQL}."
     try:
         arguments = decode_json(call.arguments)
     except (ValueError, RecursionError):

@@ -23,7 +23,8 @@ import aiohttp  # which fsspec[http] brings
 
 from answerkey.base.records import decode_json, encode_json
 from answerkey.base.secrets import hide_known, remember_secret, remember_secrets
-from answerkey.environments.questions import RUN_SQL
+from answerkey.engines.names import SQLITE
+from answerkey.environments.questions import describe_tool
 
 Message = dict[str, Any]
 
@@ -148,9 +149,12 @@ class Model:
         self._has_replied = False
         self.waiting = 0
 
-    async def ask(self, messages: list[Message], *, tools: str | None) -> Reply:
+    async def ask(
+        self, messages: list[Message], *, tools: str | None, engine: str = SQLITE
+    ) -> Reply:
         """Return the model's reply.
 
+        engine: of the database that the tool queries.
         tools: whether it may call `run_sql`, "auto" or "none"; None: the request has no tool.
 
         Raises:
@@ -162,7 +166,8 @@ class Model:
         if server.temperature is not None:
             body["temperature"] = server.temperature
         if tools is not None:
-            body |= {"tools": [{"type": "function", "function": RUN_SQL}], "tool_choice": tools}
+            tool = {"type": "function", "function": describe_tool(engine)}
+            body |= {"tools": [tool], "tool_choice": tools}
         wait_s = server.backoff_s
         for attempt in range(1, server.attempts + 1):
             try:

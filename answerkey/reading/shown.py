@@ -20,10 +20,11 @@ from answerkey.base.paths import DATABASES
 from answerkey.base.records import encode_json
 from answerkey.dataset import Question
 from answerkey.engines.answers import answer_rows
+from answerkey.engines.database import Database
+from answerkey.engines.names import TITLES, name_engine
+from answerkey.engines.opening import find_database_file, open_database
 from answerkey.engines.schema import Schema, Table, fold_name
 from answerkey.engines.sqlite.clock import describe_clock
-from answerkey.engines.sqlite.files import find_inside
-from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.exports.prompts import DatabaseTexts, read_template
 from answerkey.report.columns import summarize_table
 from answerkey.risk.explanations import explain_difference
@@ -53,6 +54,7 @@ def write_prompt(question: Question, template: Path, *, queries: int, seed: str)
     facts = {
         "rules": RULES.read_text(encoding="utf-8").strip(),
         "database_name": name,
+        "engine": TITLES[name_engine(path)],
         "schema": _read_database(path).schema,
         "columns": _summarize(path, frozenset(map(fold_name, question.tables_involved or ()))),
         "question_text": question.question_text,
@@ -103,7 +105,12 @@ def _shorten(value: Any) -> str:
 
 
 def _find(database_name: str) -> Path:
-    return find_inside(DATABASES.absolute(), f"{database_name}/{database_name}.sqlite")
+    return Path(find_database_file(DATABASES.absolute(), database_name))
+
+
+def find_database_engine(database_name: str) -> str:
+    """Return the engine of a database that the model reads."""
+    return name_engine(_find(database_name))
 
 
 @cache
@@ -138,11 +145,11 @@ def _summarize(path: Path, first: frozenset[str]) -> str:
 @cache
 def _summarize_tables(path: Path) -> dict[str, str]:
     texts = _read_database(path)
-    with GuardedDatabase(path) as database:
+    with open_database(path) as database:
         return {table.name: "\n".join(_summarize_table(database, table)) for table in texts.tables}
 
 
-def _summarize_table(database: GuardedDatabase, table: Table) -> Iterator[str]:
+def _summarize_table(database: Database, table: Table) -> Iterator[str]:
     """Yield the lines of a table. ship.weight: integer, 6 different, 1 NULL, from 12 to 90"""
     summary = summarize_table(database, table)
     yield f"{table.name}: {summary['rows']}"

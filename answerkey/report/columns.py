@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from answerkey.engines.database import QueryError
-from answerkey.engines.schema import Table, quote_name
-from answerkey.engines.sqlite.guard import GuardedDatabase
+from answerkey.engines.database import Database, QueryError
+from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.schema import Column, Table, quote_name
+from answerkey.engines.shown import describe_column
 
 _FREQUENT = 6  # values of a column
 _NUMBERS = {"integer", "real"}
+# Queries of SQLite; those of other engines are in answerkey.engines.shown.
 _SUMMARY = (
     "SELECT group_concat(DISTINCT typeof({0})), count(DISTINCT {0}), count(*) - count({0}),"
     " quote(min({0})), quote(max({0})) FROM {1}"
@@ -31,7 +33,7 @@ class TableSummary(TypedDict):
 
 
 def summarize_table(
-    database: GuardedDatabase, table: Table, *, max_steps: int | None = None
+    database: Database, table: Table, *, max_steps: int | None = None
 ) -> TableSummary:
     """Describe each column in words, such as "integer, 6 different, 1 NULL, from 12 to 90". For
     text and for few values, it lists the most frequent values first, as SQL writes them. A column
@@ -46,17 +48,19 @@ def summarize_table(
     return {
         "rows": rows,
         "columns": [
-            (column.name, _summarize_column(database, column.name, source, max_steps=max_steps))
+            (column.name, _summarize_column(database, table, column, max_steps=max_steps))
             for column in table.columns
         ],
     }
 
 
 def _summarize_column(
-    database: GuardedDatabase, column: str, source: str, *, max_steps: int | None
+    database: Database, table: Table, column: Column, *, max_steps: int | None
 ) -> str:
-    name = quote_name(column)
+    name, source = quote_name(column.name), quote_name(table.name)
     try:
+        if name_engine(database.path) != SQLITE:
+            return describe_column(database, table.name, column, most=_FREQUENT)
         (facts,) = database.execute(_SUMMARY.format(name, source), max_steps=max_steps)
         query = _VALUES.format(name, source, _FREQUENT)
         values = database.execute(query, max_steps=max_steps)

@@ -24,9 +24,11 @@ from answerkey.dataset import (
     QuestionSource,
     read_classified,
 )
+from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.opening import find_database_file, open_database
 from answerkey.engines.schema import SchemaFile, Table
+from answerkey.engines.shown import write_statement
 from answerkey.engines.sqlite.clock import describe_clock
-from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.flags import DIALECT_DIFFERS
 from answerkey.report.columns import TableSummary, summarize_table
 from answerkey.risk.explanations import (
@@ -595,13 +597,13 @@ def _show_schemas(
         shown = [table for table in known if table.name in tables]
         others = [table for table in known if table.name not in tables]
         shown += others[: max(0, _MAX_TABLES - len(shown))]
-        path = databases / name / f"{name}.sqlite"
+        path = Path(find_database_file(databases, name))
         summaries = _summarize(path, shown)
         yield (
             name,
             {
                 table.name: {
-                    "sql": cut_text(table.sql, most),
+                    "sql": cut_text(_write_statement(path, table), most),
                     "rows": summaries[table.name]["rows"] if summaries else "",
                     "columns": summaries[table.name]["columns"][:_MAX_COLUMNS] if summaries else [],
                 }
@@ -610,9 +612,14 @@ def _show_schemas(
         )
 
 
+def _write_statement(path: Path, table: Table) -> str:
+    engine = name_engine(path)
+    return table.sql if engine == SQLITE else write_statement(table, engine)
+
+
 def _summarize(path: Path, tables: Iterable[Table]) -> dict[str, TableSummary]:
     try:
-        with GuardedDatabase(path) as database:
+        with open_database(path) as database:
             return {
                 table.name: summarize_table(database, table, max_steps=_MAX_SUMMARY_STEPS)
                 for table in tables

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlglot import exp
 
-from answerkey.engines.opening import DUCKDB
+from answerkey.engines.names import DUCKDB
 from answerkey.rewrites.trees import replaced, together
 from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, to_sql
 

@@ -16,6 +16,7 @@ from itertools import repeat
 from types import NoneType
 from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints
 
+from answerkey.engines.names import ENGINES
 from answerkey.engines.sqlite.clock import read_instant
 from answerkey.scoring.rules import Rule, read_rule
 
@@ -168,7 +169,7 @@ def read_count(name: str, value: Any) -> int | None:
     raise _refuse(name, "a whole number", own)
 
 
-def _read_steps(name: str, value: Any) -> int | None:
+def _read_budget(name: str, value: Any) -> int | None:
     count = read_count(name, value)
     if count is not None and count < 1:
         raise ValueError(f"{name}: expected a whole number from 1, found {count}")
@@ -185,6 +186,13 @@ def read_rate(name: str, value: Any) -> float | None:
 def read_rule_term(name: str, value: Any) -> Rule | None:
     rule = value if isinstance(value, Rule) else read_text(name, value, expected="a rule's name")
     return None if rule is None else read_rule(rule)
+
+
+def _read_engine(name: str, value: Any) -> str | None:
+    engine = read_text(name, value)
+    if engine is not None and engine not in ENGINES:
+        raise ValueError(f"{name}: expected one of {', '.join(ENGINES)}, found {engine!r}")
+    return engine
 
 
 def read_clock(name: str, value: Any) -> str | None:
@@ -204,7 +212,9 @@ _TERMS: dict[str, tuple[frozenset[type], Callable[[str, Any], Any]]] = {
     "database_name": (frozenset((str,)), _read_needed_text),
     "order_matters": (frozenset((bool,)), read_flag),
     "gold_answer": (_TEXTS, _read_json_text),
-    "max_steps": (frozenset((NoneType,)), _read_steps),
+    "engine": (frozenset((NoneType,)), _read_engine),
+    "max_steps": (frozenset((NoneType,)), _read_budget),
+    "max_cpu_s": (frozenset((NoneType,)), _read_budget),
     "rule": (frozenset(), read_rule_term),
     "accepted_rows": (_TEXTS, _read_json_text),
     "other_answers": (_TEXTS, _read_json_text),
@@ -219,7 +229,7 @@ def read_terms(**terms: Any) -> dict[str, Any]:
 
     Raises:
         TypeError: a term has another type.
-        ValueError: a count is below 1.
+        ValueError: a count is below 1, or there is no such engine.
     """
     return {name: _TERMS[name][1](name, value) for name, value in terms.items()}
 

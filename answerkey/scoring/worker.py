@@ -90,6 +90,7 @@ class Job(NamedTuple):
 
     text: SQL, or a completion that contains SQL; None if nothing was predicted.
     max_steps: the budget of the query; None: it depends on the size of the database.
+    max_cpu_s: the budget in an engine that counts no steps; None: that of the limits.
     gold_answer, accepted_rows, other_answers, test_suite: JSON text, as exports have them.
     suites_folder: the folder with the databases of test suites.
     database_sha256: the hash of the file at path; None: unknown, so it is not checked.
@@ -111,6 +112,7 @@ class Job(NamedTuple):
     suites_folder: str = ""
     database_sha256: str | None = None
     now: str | None = None
+    max_cpu_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +190,13 @@ class OpenDatabase(NamedTuple):
     version: Version
 
 
+_Key = tuple[str, str | None, int | None]  # a path, a clock, and seconds of CPU time
+
+
 class OpenDatabases:
-    """Open databases by path and clock. Each is read once, and again if its file has changed. A
-    connection has one clock, so questions with different clocks never share one.
+    """Open databases by path, clock and seconds of CPU time. Each is read once, and again if its
+    file has changed. A connection has one clock, and the limits with which it was opened, so
+    questions with different ones never share it.
 
     A path may lead to another file at any moment. So the file that SQLite reads is hashed, and it
     must have the same version when the query is done.
@@ -198,7 +204,7 @@ class OpenDatabases:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._open: OrderedDict[tuple[str, str | None], OpenDatabase] = OrderedDict()
+        self._open: OrderedDict[_Key, OpenDatabase] = OrderedDict()
         self._hashes: dict[Version, str] = {}
         self._cached_bytes = 0
 
@@ -208,6 +214,7 @@ class OpenDatabases:
         *,
         sha256: str | None = None,
         now: str | None = None,
+        max_cpu_s: int | None = None,
         is_of_suite: bool = False,
     ) -> OpenDatabase:
         """Return the open database.
@@ -229,20 +236,23 @@ class OpenDatabases:
                 f" {Path(path).parents[1]}; elsewhere, say so by the environment variable"
                 f" {variable}"
             )
-        known = self._open.get((path, now))
+        key = path, now, max_cpu_s
+        known = self._open.get(key)
         if known is not None and known.version == _read_version(status):
-            self._open.move_to_end((path, now))
+            self._open.move_to_end(key)
             self._check_hash(path, known.file, known.version, sha256)
         else:
-            self.close(path, now)
-            known = self._open_file(path, sha256, now)
-            self._open[path, now] = known
+            self.close(*key)
+            known = self._open_file(*key, sha256=sha256)
+            self._open[key] = known
             self._cached_bytes += _count_cached(known.version.size_bytes)
             while self._cached_bytes > _KEPT_BYTES:
                 self.close(*next(iter(self._open)))
         return known
 
-    def _open_file(self, path: str, sha256: str | None, now: str | None) -> OpenDatabase:
+    def _open_file(
+        self, path: str, now: str | None, max_cpu_s: int | None, *, sha256: str | None
+    ) -> OpenDatabase:
         for _ in range(_TRIES):
             file = os.open(path, os.O_RDONLY)
             try:
@@ -252,7 +262,7 @@ class OpenDatabases:
                 engine = name_engine(path)
                 if IS_UNIX and engine == SQLITE:
                     os.close(sqlite_file)  # SQLite opens by name, and takes the lowest free number
-                database = self._open_database(path, engine, now)
+                database = self._open_database(path, engine, now, max_cpu_s)
                 if _is_version(sqlite_file, version):
                     return OpenDatabase(database, sqlite_file, version)
                 _close(database, sqlite_file)
@@ -260,7 +270,9 @@ class OpenDatabases:
                 os.close(file)
         raise InputError(f"{path}: {_CHANGING}")
 
-    def _open_database(self, path: str, engine: str, now: str | None) -> Database:
+    def _open_database(
+        self, path: str, engine: str, now: str | None, max_cpu_s: int | None
+    ) -> Database:
         if engine == SQLITE:
             return GuardedDatabase(
                 Path(path),
@@ -272,7 +284,8 @@ class OpenDatabases:
         # Building a database takes seconds that are not the prediction's.
         left = TIMER.stop()
         try:
-            return load_engine(engine).open(Path(path), limit_cpu_time(self._limits), now=now)
+            limits = limit_cpu_time(self._limits, max_cpu_s)
+            return load_engine(engine).open(Path(path), limits, now=now)
         finally:
             TIMER.start(left)
 
@@ -291,16 +304,16 @@ class OpenDatabases:
                 " widened"
             )
 
-    def close(self, path: str, now: str | None = None) -> None:
-        if (path, now) in self._open:
-            database, file, version = self._open.pop((path, now))
+    def close(self, path: str, now: str | None = None, max_cpu_s: int | None = None) -> None:
+        if (path, now, max_cpu_s) in self._open:
+            database, file, version = self._open.pop((path, now, max_cpu_s))
             self._cached_bytes -= _count_cached(version.size_bytes)
             _close(database, file)
 
     def close_others(self, database: Database) -> bool:
         others = [key for key, opened in self._open.items() if opened.database is not database]
-        for path, now in others:
-            self.close(path, now)
+        for key in others:
+            self.close(*key)
         return bool(others)
 
 
@@ -310,10 +323,13 @@ def _close(database: Database, file: int) -> None:
         os.close(file)
 
 
-def limit_cpu_time(limits: Limits) -> Limits:
+def limit_cpu_time(limits: Limits, max_cpu_s: int | None = None) -> Limits:
     """Return the limits of a prediction for an engine that runs beside the worker: its seconds are
-    CPU time there, too, and the seconds that pass are the last resort."""
-    seconds = limits.max_seconds
+    CPU time there, too, and the seconds that pass are the last resort.
+
+    max_cpu_s: the budget of its question, within the limits; None: the seconds of the limits.
+    """
+    seconds = min(max_cpu_s, limits.max_cpu_s) if max_cpu_s else limits.max_seconds
     return replace(limits, max_cpu_s=seconds, max_seconds=max(_LAST_RESORT_S, 10 * seconds))
 
 
@@ -357,6 +373,7 @@ class DatabaseTrial(NamedTuple):
     """A database on which a prediction must be right, and the right answers there.
 
     max_steps: None: it depends on the size of the database.
+    max_cpu_s: in an engine that counts no steps.
     name: its path in the test suite; None for the real database.
     now: the time of the clock.
     """
@@ -370,6 +387,7 @@ class DatabaseTrial(NamedTuple):
     name: str | None = None
     sha256: str | None = None
     now: str | None = None
+    max_cpu_s: int | None = None
 
 
 def list_trials(job: Job) -> Iterator[DatabaseTrial]:
@@ -387,13 +405,16 @@ def list_trials(job: Job) -> Iterator[DatabaseTrial]:
         _read_json("other_answers", job.other_answers) if job.other_answers else None,
         sha256=job.database_sha256,
         now=job.now,
+        max_cpu_s=job.max_cpu_s,
     )
     if job.test_suite:
-        yield from _read_suite(job.test_suite, job.suites_folder, job.now)
+        yield from _read_suite(job.test_suite, job.suites_folder, job.now, job.max_cpu_s)
 
 
 @lru_cache(_KEPT_SUITES)
-def _read_suite(text: str, folder: str, now: str | None) -> list[DatabaseTrial]:
+def _read_suite(
+    text: str, folder: str, now: str | None, max_cpu_s: int | None
+) -> list[DatabaseTrial]:
     try:
         suite: list[SuiteDatabase] = _read_json("test_suite", text)
         return [
@@ -407,6 +428,7 @@ def _read_suite(text: str, folder: str, now: str | None) -> list[DatabaseTrial]:
                 name=database["path"],
                 sha256=database.get("sha256"),
                 now=now,
+                max_cpu_s=max_cpu_s,
             )
             for database in suite
         ]
@@ -480,7 +502,11 @@ def do_job(job: Job, databases: OpenDatabases) -> Any:
 
 def _find_database(trial: DatabaseTrial, databases: OpenDatabases) -> OpenDatabase:
     return databases.find(
-        trial.path, sha256=trial.sha256, now=trial.now, is_of_suite=trial.name is not None
+        trial.path,
+        sha256=trial.sha256,
+        now=trial.now,
+        max_cpu_s=trial.max_cpu_s,
+        is_of_suite=trial.name is not None,
     )
 
 

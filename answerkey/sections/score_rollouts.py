@@ -20,8 +20,10 @@ class Reward:
     """The terms of a reward that are the same for every question.
 
     max_steps: the most virtual machine steps of a prediction, however many gold SQL takes.
+    max_cpu_s: the seconds of CPU time of a prediction, in an engine that counts no steps.
     rule: the rule of comparison, if the corpus names none.
     """
 
     max_steps: Annotated[int, whole(1_000_000)] = 100_000_000
+    max_cpu_s: From1 = 30
     rule: Text = "strict"

@@ -134,4 +134,3 @@ def _list_renamed(values: Any) -> Iterator[str]:
         keys = values.get(section) if isinstance(values, dict) else None
         if isinstance(keys, dict) and key in keys:
             yield f"{old} is called {name} now: rename it, or run `answerkey upgrade` in a project"
-

@@ -38,6 +38,7 @@ from answerkey.dataset import (
     is_below,
 )
 from answerkey.engines.answers import has_choice, read_order, write_order
+from answerkey.engines.names import name_engine
 from answerkey.flags import DIALECT_DIFFERS
 from answerkey.sections.classify_difficulty import (
     METHODS,
@@ -375,12 +376,13 @@ def write_selection(
     decided: Iterable[tuple[Question, Why]],
     policies: Mapping[str, Policy],
     hashes: Mapping[str, str],
+    paths: Mapping[str, str],
     reward: Reward,
 ) -> None:
     """Write the candidate dataset and its sidecars: each question with its decision. Usable
     questions that are not selected are kept beside it, since an evaluation may want them.
 
-    hashes: the sha256 of each database.
+    hashes, paths: the sha256 and the file of each database.
     """
 
     def write(file: BinaryIO, record: Record) -> None:
@@ -400,9 +402,9 @@ def write_selection(
             if reason not in (None, Reason.NOT_SELECTED):
                 continue
             record = question.product_record
-            audit = _make_audit(
-                add_terms(question, hashes[question.database_name], reward), policies
-            )
+            name = question.database_name
+            engine = name_engine(paths[name])
+            audit = _make_audit(add_terms(question, hashes[name], reward, engine=engine), policies)
             if reason is not None:
                 write(not_selected, record | audit)
                 continue
@@ -423,8 +425,10 @@ def _make_audit(question: Question, policies: Mapping[str, Policy]) -> Record:
         "answer_risk": question.answer_risk,
         "sql_risk": question.sql_risk,
         "repairs": question.repairs,
+        "engine": question.engine,
         "order_matters": question.order_matters,
         "max_steps": question.max_steps,
+        "max_cpu_s": question.max_cpu_s,
         "rule": question.rule,
         "accepted_rows": accepted_rows,
         **({"abs_tol": question.abs_tol} if question.abs_tol else {}),

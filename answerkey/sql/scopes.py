@@ -18,7 +18,7 @@ from typing import Any, TypeVar, overload
 from sqlglot import exp
 
 from answerkey.engines.database import MAX_COLUMNS
-from answerkey.engines.opening import POSTGRES
+from answerkey.engines.names import POSTGRES
 from answerkey.engines.schema import ROWID_NAMES, Column, Schema, Table, fold_name
 from answerkey.engines.sqlite.schema import has_collation
 from answerkey.sql.keys import References

@@ -29,7 +29,8 @@ from answerkey.engines.answers import (
 )
 from answerkey.engines.database import Limits, QueryError
 from answerkey.engines.executions import Executions
-from answerkey.engines.opening import find_engine, open_database
+from answerkey.engines.names import SUFFIXES
+from answerkey.engines.opening import find_database_file, find_engine, open_database
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.order.inspection import Inspection
 from answerkey.order.row_order import read_row_order
@@ -219,7 +220,9 @@ def report_product(
     if it has none, 1 if it has some, 3 if there is no product yet."""
     paths = [*_FILES.values(), *(PRODUCT / name for name in SIDECARS)]
     missing = [path for path in paths if not path.is_file()]
-    if len(missing) == len(paths) or not any(DATABASES.glob("*/*.sqlite")):
+    if len(missing) == len(paths) or not any(
+        any(DATABASES.glob(f"*/*{suffix}")) for suffix in SUFFIXES.values()
+    ):
         log.error(
             "Nothing to validate: no %s, or no %s: run `dvc pull`, or `dvc repro` if nobody has"
             " pushed it",
@@ -255,7 +258,7 @@ def _validate(
         for name in (AUDIT, PASS_RATES)
     )
     names = sorted({question["database_name"] for question in questions})
-    db_paths = {name: find_inside(DATABASES, f"{name}/{name}.sqlite") for name in names}
+    db_paths = {name: Path(find_database_file(DATABASES, name)) for name in names}
     hashes = {name: hash_file(path) for name, path in db_paths.items() if path.is_file()}
     try:
         errors += validate_dataset(

@@ -64,7 +64,7 @@ class SqlToolset(vf.Toolset[ToolConfig, QuestionState]):
     @vf.tool
     async def run_sql(self, sql: str) -> str:
         """Run a query on the database of the question, which it cannot change. Gives the first rows
-        as JSON, or the error of SQLite."""
+        as JSON, or the error of its engine."""
         pool = find_pool(self.config.options)
         name, now = self.state.database_name, self.state.now
         return await asyncio.to_thread(core.run_sql, pool, sql, name, now)

@@ -186,7 +186,8 @@ MALFORMED += ("[" * 5000, "[" * 5000 + "]" * 5000, "\ud800", "\0", "../fleet", "
     "name",
     [
         *("question_id", "question_text", "evidence", "database_name", "gold_answer"),
-        *("order_matters", "max_steps", "rule", "accepted_rows", "other_answers", "test_suite"),
+        *("engine", "order_matters", "max_steps", "max_cpu_s", "rule", "accepted_rows"),
+        *("other_answers", "test_suite"),
         "database_sha256",
     ],
 )

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from answerkey.base.errors import InputError
+from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.intake import servers
 from answerkey.intake.dialects import Comparer, read_renaming
-from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.intake.sources import open_source
 from answerkey.intake.whole_database import convert
 

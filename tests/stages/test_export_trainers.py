@@ -26,8 +26,8 @@ from tests.shared.project_world import ROOT, World
 
 FACTS = (
     *("question_id", "database_name", "gold_sql", "answer_type", "difficulty"),
-    *("order_matters", "max_steps", "rule", "accepted_rows", "other_answers", "test_suite"),
-    "database_sha256",
+    *("engine", "order_matters", "max_steps", "max_cpu_s", "rule", "accepted_rows"),
+    *("other_answers", "test_suite", "database_sha256"),
 )
 FILES = [
     "huggingface/README.md",

@@ -177,8 +177,10 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
         "answer_risk",
         "sql_risk",
         "repairs",
+        "engine",
         "order_matters",
         "max_steps",
+        "max_cpu_s",
         "rule",
         "accepted_rows",
         "hardness",
@@ -187,6 +189,7 @@ def test_excluded_question_tells_what_it_was_and_selected_ones_have_the_nine_fie
         "source",
         "database_sha256",
     ]
+    assert (audit["engine"], audit["max_cpu_s"]) == ("sqlite", None)
     assert audit["source"] == {"corpus": "local", "file": "train_spider.json", "index": 0}
     manifest = world.json("data/databases/manifest.json")["databases"]
     assert audit["database_sha256"] == manifest["harbour"]["sha256"]
