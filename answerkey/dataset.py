@@ -336,6 +336,7 @@ def _join(
         raise InputError(f"no answer or parse of question {source['question_id']}: {NEXT_STEP}")
     audit, suite = audit or {}, suite or {}
     stage, reason, detail = find_failure(source, outcome, parsed) or (None, None, None)
+    of_parsed: dict[str, Any] = {field: parsed.get(field) for field in _PARSED_FIELDS}
     question = Question(
         question_id=source["question_id"],
         database_name=source["database_name"],
@@ -358,7 +359,7 @@ def _join(
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
         repairs=audit.get("repairs"),
-        **{field: parsed.get(field) for field in _PARSED_FIELDS},
+        **of_parsed,
     )
     return question, suite
 

@@ -24,6 +24,7 @@ from answerkey.reading.shown import find_database_engine, read_database_schema
 from answerkey.reward import RewardPool
 from answerkey.risk.verdicts import KINDS, OTHER, RIGHT, SAME, VERDICT_WORDS
 from answerkey.sql.parsed_query import parse_query
+from answerkey.sql.query_tree import speaking
 
 _FOR_VERDICT = 2  # the last replies, without the tool: one of them to correct the verdict
 _CALLS = 4  # of one reply
@@ -198,7 +199,9 @@ def _check_judgement(judgement: Judgement, question: Question, pool: RewardPool)
     rows = pool.execute(sql, name, now=now)
     if rows is None:
         raise _FaultError(f"sql: it does not run: {run_sql(pool, sql, name, now)}.")
-    parsed = parse_query(sql, read_database_schema(name))
+    schema = read_database_schema(name)
+    with speaking(schema.engine):
+        parsed = parse_query(sql, schema)
     if sql == trim_statement(question.gold_sql) or (
         "reason" not in parsed and parsed["canonical_sql"] == question.canonical_sql
     ):

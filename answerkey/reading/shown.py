@@ -120,7 +120,8 @@ def _read_database(path: Path) -> DatabaseTexts:
 
 def read_database_schema(database_name: str) -> Schema:
     """Return the schema of a database that the model reads."""
-    return Schema(tuple(_read_database(_find(database_name)).tables))
+    texts = _read_database(_find(database_name))
+    return Schema(tuple(texts.tables), engine=texts.engine)
 
 
 @lru_cache(maxsize=1024)
