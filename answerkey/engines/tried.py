@@ -11,10 +11,10 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from answerkey.engines.column_types import ColumnType, RefusedValueError
 from answerkey.engines.engine import RefilledDatabase, RefusedRowsError, Row
 from answerkey.engines.references import Reference, list_declared
 from answerkey.engines.schema import Table
+from answerkey.engines.typed_values import ColumnType, RefusedValueError
 
 
 class TypedRows(contextlib.ExitStack):

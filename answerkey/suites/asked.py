@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple, Self
 
 from answerkey.engines.database import Limits
-from answerkey.engines.engine import RefilledDatabase, RefusedRowsError
+from answerkey.engines.engine import RefilledDatabase, RefusedRowsError, TriedRows
 from answerkey.engines.executions import Executions, are_same
 from answerkey.engines.schema import quote_name
 from answerkey.rewrites.trees import Change
@@ -23,7 +23,7 @@ from answerkey.suites.gate import (
 )
 from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import GUESS, Case, RealDatabase, Rival
-from answerkey.variants.rows import Rows, open_refilled
+from answerkey.variants.rows import Rows, open_refilled, open_tried
 
 # Step limit of a query on a variant, which is small.
 _MAX_STEPS = 200_000
@@ -97,6 +97,7 @@ class AskedVariants:
         self._now = now
         self._kills: dict[tuple[int, Rival], bool] = {}
         self._stack = ExitStack()
+        self._tried: TriedRows | None = None
         self._stored: VariantDatabase | None = None
         self._reversed: VariantDatabase | None = None
 
@@ -131,6 +132,12 @@ class AskedVariants:
                 self.refusals.setdefault(case, {})[number] = said
             else:
                 answers[case] = said
+
+    def open_tried(self, rows: Rows) -> TriedRows:
+        """Open the tables, once for all variants, to try rows before a variant is added."""
+        if self._tried is None:
+            self._tried = self._stack.enter_context(open_tried(rows))
+        return self._tried
 
     def _open(self, rows: Rows) -> VariantDatabase:
         database = open_refilled(rows, self._limits, now=self._now)

@@ -9,7 +9,7 @@ database does not kill (`asked`). Few variants are kept for the database, fewer 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -116,7 +116,7 @@ def make_suites(
                 rows = read_rows(path, seed=settings.seed, now=now)
                 facts = find_key_facts(rows)
                 pool.make_variants(rows, facts)
-                pool.make_more(tables=rows.tables)
+                pool.make_more(rows)
                 pool.make_near_misses(rows, facts)
             except (InputError, DatabaseError) as error:
                 problem = str(error)
@@ -223,6 +223,7 @@ class _Pool:
                 max_rows=max_rows,
                 constants=constants,
                 conditions=conditions,
+                tried=self._asked.open_tried(rows),
             )
             self._asked.add(number, variant, self._cases)
 
@@ -246,12 +247,10 @@ class _Pool:
                 self._conditions[gold] = list_conditions(scopes, rows.tables, spelling)
         return list(dict.fromkeys(chain.from_iterable(self._conditions[gold] for gold in golds)))
 
-    def make_more(self, *, tables: Container[str]) -> None:
+    def make_more(self, rows: Rows) -> None:
         """Make some variants more for the questions whose stored answer is right as a constant so
         far, or that have a guarded rival which no variant kills. They have rows like those that
         gold finds in the real database, whatever it asks of them.
-
-        tables: those that can be made again.
         """
         suites = self.choose().suites
         last = [
@@ -266,8 +265,9 @@ class _Pool:
         for gold in _list_golds(last):
             conditions, rowids = list_witnesses(
                 Scopes(gold.dated_tree, self._real.schema),
-                tables,
+                rows.tables,
                 partial(self._real.executions.find_rows, max_steps=_MAX_STEPS_OF_WITNESSES),
+                has_rowids=rows.stored.has_rowids,
             )
             witnesses.update(dict.fromkeys(conditions))
             for name, own in rowids.items():
@@ -290,6 +290,7 @@ class _Pool:
                 max_rows=self._settings.max_rows,
                 constants=[*constants],
                 conditions=[*witnesses],
+                tried=self._asked.open_tried(rows),
             )
             self._asked.add(number, variant, last)
 
@@ -331,6 +332,7 @@ class _Pool:
                     max_rows=self._settings.max_rows,
                     constants=[*constants],
                     conditions=[*conditions],
+                    tried=self._asked.open_tried(rows),
                 )
                 self._asked.add(number, variant, missed)
                 number += 1

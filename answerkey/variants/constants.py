@@ -4,17 +4,18 @@ variants, and values that meet each comparison and miss it; and new values of th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import chain, count, pairwise
 from math import isfinite
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from sqlglot import exp
 
 from answerkey.engines.references import find_positions
 from answerkey.engines.schema import Column, Table
-from answerkey.engines.sqlite.schema import affinity
+from answerkey.engines.typed_values import LOOSE, ColumnType, Kind, read_type
 from answerkey.sql.conditions import COMPARISONS, Comparison, list_comparisons, read_text
 from answerkey.sql.query_tree import (
     find_with,
@@ -63,12 +64,18 @@ def read_number(text: str) -> int | float | None:
     return int(number) if number.is_integer() and abs(number) < _MAX_EXACT else number
 
 
-def make_new(value: Any, taken: Container[Any]) -> Any:
+def make_new(value: Any, taken: Container[Any], column_type: ColumnType = LOOSE) -> Any:
     """A value after this one that is not taken: the next number, or a text with the next number.
+    The same value, if its column takes no other.
 
     >>> make_new(7, {7, 8}), make_new("A09", {"A09"}), make_new("Sun", {"Sun"})
     (9, 'A10', 'Sun 2')
     """
+    if (known := _list_known(column_type)) is not None:
+        return next((other for other in known if other not in taken), value)
+    if column_type.kind is Kind.UUID:
+        codes = (str(UUID(int=number % _UUIDS)) for number in count(UUID(value).int + 1))
+        return next(code for code in codes if code not in taken)
     if isinstance(value, int):
         numbers = count(value + 1) if value < _MAX_INTEGER // 2 else count(value - 1, -1)
         return next(number for number in numbers if number not in taken)
@@ -127,13 +134,29 @@ def _count_texts(text: str) -> Iterator[str]:
     yield from (f"{start}{number:0{len(digits)}}{end}" for number in count(int(digits) + 1))
 
 
-def list_near(value: Any) -> list[Any]:
-    """The values just beside a constant: a number or a date less and more one, and a text with
-    something before and after it.
+_UUIDS = 1 << 128  # how many there are
+
+
+def _list_known(column_type: ColumnType) -> Sequence[Any] | None:
+    """The only values that a column of a type takes; None if they are not few."""
+    return (0, 1) if column_type.kind is Kind.BOOLEAN else column_type.allowed or None
+
+
+def list_near(value: Any, column_type: ColumnType = LOOSE) -> list[Any]:
+    """The values just beside a constant that its column takes: a number or a date less and more
+    one, and a text with something before and after it; of a boolean or an enum, other values.
 
     >>> list_near(10), list_near("2020-03-01"), list_near("099"), list_near("Sun")
     ([9, 11], ['2020-02-29', '2020-03-02'], ['098', '100'], ['x Sun', 'Sun x'])
+    >>> list_near(0, read_type("boolean", "postgres"))
+    [1]
     """
+    if (known := _list_known(column_type)) is not None:
+        return [other for other in known if other != value][:2]
+    return list(filter(column_type.takes, _list_near_any(value)))
+
+
+def _list_near_any(value: Any) -> list[Any]:
     if isinstance(value, int | float):
         return [near for near in (value - 1, value + 1) if -_MAX_INTEGER <= near <= _MAX_INTEGER]
     if not isinstance(value, str):
@@ -147,14 +170,33 @@ def list_near(value: Any) -> list[Any]:
     return [f"x {value}", f"{value} x"]
 
 
-def invent_value(column: Column, number: int) -> Any:
-    """A value for a column of which no value is known, from its name and type.
+def invent_value(column: Column, column_type: ColumnType, number: int) -> Any:
+    """A value for a column of which no value is known, from its name and type; None if only its
+    engine can read one.
 
-    >>> [invent_value(Column("born", kind, False, 0), 3) for kind in ("INT", "date", "text")]
-    [3, '2001-01-04', 'born 3']
+    >>> types = ("INT", "date", "text")
+    >>> [invent_value(Column("a", name, False, 0), read_type(name, "sqlite"), 3) for name in types]
+    [3, '2001-01-04', 'a 3']
     """
+    if (known := _list_known(column_type)) is not None:
+        return known[number % len(known)]
+    special = _SPECIAL.get(column_type.kind)
+    if special is not None:
+        return special(number)
+    value = _invent_any(column, column_type.affinity, number)
+    return column_type.read(value) if column_type.takes(value) else None
+
+
+_SPECIAL: Mapping[Kind, Callable[[int], Any]] = {
+    Kind.OTHER: lambda number: None,
+    Kind.UUID: lambda number: str(UUID(int=number)),
+    Kind.JSON: lambda number: f'{{"number": {number}}}',
+    Kind.TIME: lambda number: f"{number % 24:02}:00:00",
+}
+
+
+def _invent_any(column: Column, kind: str, number: int) -> Any:
     declared, name = column.type.upper(), column.name.lower()
-    kind = affinity(column.type)
     if "BOOL" in declared:
         return number % 2
     if "DATE" in declared or "TIME" in declared or (kind == "TEXT" and "date" in name):
@@ -298,20 +340,20 @@ def list_conditions(
 
 
 def list_witnesses(
-    scopes: Scopes, tables: Container[str], find_rows: FindRows
+    scopes: Scopes, tables: Container[str], find_rows: FindRows, *, has_rowids: bool
 ) -> tuple[list[Conditions], Rowids]:
     """The conditions of each SELECT of the query with the values of real rows that meet them,
     whatever they are: `strftime('%Y', built) = '1999'`, `tons > price`, `name IS NULL`; and the
     rowids of these rows.
 
     find_rows: gives the rows of a query on the real database, None if that takes too much.
+    has_rowids: whether a query can name the rowid of a row; without, there are none.
     """
     witnesses: list[Conditions] = []
     rowids: Rowids = {}
     for select in selects_of(scopes.tree):
-        for conditions, real_rows in _ConstantReader(scopes, tables, [select]).read_witnesses(
-            find_rows
-        ):
+        reader = _ConstantReader(scopes, tables, [select])
+        for conditions, real_rows in reader.read_witnesses(find_rows, has_rowids=has_rowids):
             if not conditions.is_empty:
                 witnesses.append(conditions)
             for name, own in real_rows.items():
@@ -360,7 +402,8 @@ class _ConstantReader:
         for operator, column, value in _list_values(self._scopes, comparisons):
             slot = self._find_slot(column)
             if slot is not None:
-                near = list_near(value) or [value]  # one for the text 0: -1 is none of its kind
+                # one for the text 0: -1 is none of its kind
+                near = list_near(value, self._type_of(slot)) or [value]
                 less, more = near[0], near[-1]
                 pairs: dict[str, tuple[Any, Any]] = {
                     "!=": (more, value),
@@ -397,19 +440,25 @@ class _ConstantReader:
             bool(ranked),
         )
 
-    def read_witnesses(self, find_rows: FindRows) -> Iterator[tuple[Conditions, Rowids]]:
+    def read_witnesses(
+        self, find_rows: FindRows, *, has_rowids: bool
+    ) -> Iterator[tuple[Conditions, Rowids]]:
         """The same, each time with what real rows behind the answer have where the query looks, and
         the rowids of these rows."""
         known = self.read(most_rows=_MAX_ROWS_AT_LAST)
         joined = {slot for pair in known.equal for slot in pair}
-        witnesses_of = [self._find_witnesses(inner, joined, find_rows) for inner in self._inner]
+        witnesses_of = [
+            self._find_witnesses(inner, joined, find_rows, has_rowids=has_rowids)
+            for inner in self._inner
+        ]
         for number in range(max([1, *map(len, witnesses_of)])):
             values = {slot: (meets, misses) for slot, meets, misses in known.values}
             rowids: Rowids = {}
             for witnesses in filter(None, witnesses_of):
                 own, real_rows = witnesses[number % len(witnesses)]
                 for slot, value in own.items():
-                    _, misses = values.get(slot, (None, next(iter(list_near(value)), None)))
+                    near = list_near(value, self._type_of(slot))
+                    _, misses = values.get(slot, (None, next(iter(near), None)))
                     values[slot] = (value, misses)
                 for name, rowid in real_rows:
                     rowids.setdefault(name, set()).add(rowid)
@@ -419,7 +468,12 @@ class _ConstantReader:
             )
 
     def _find_witnesses(
-        self, select: exp.Select, joined: Container[Slot], find_rows: FindRows
+        self,
+        select: exp.Select,
+        joined: Container[Slot],
+        find_rows: FindRows,
+        *,
+        has_rowids: bool,
     ) -> list[tuple[dict[Slot, Any], list[tuple[str, int]]]]:
         """Some real rows that a SELECT asks for: their values in the columns that it asks about,
         but for those that joins hold together, and their rowids."""
@@ -442,7 +496,7 @@ class _ConstantReader:
             return []
         names: list[str] = []
         rowids: list[exp.Expr] = []
-        for source in sources:
+        for source in sources if has_rowids else ():
             table = source.table
             if table is not None and table.has_rowid and table.rowid_name is not None:
                 names.append(table.name)
@@ -478,6 +532,11 @@ class _ConstantReader:
     def _find_all(self, *types: type[exp.Expr]) -> Iterator[exp.Expr]:
         for select in self._selects:
             yield from select.find_all(*types)
+
+    def _type_of(self, slot: Slot) -> ColumnType:
+        row, column_index = slot
+        declared = self._tables[row].columns[column_index].type
+        return read_type(declared, self._scopes.schema.engine)
 
     def _find_slot(self, node: exp.Expr | None) -> Slot | None:
         """The row and the column that an expression passes on; None if it does not."""

@@ -315,10 +315,14 @@ def make_row(draft: Draft, name: str, pattern: Sequence[Any] | None) -> DraftRow
             numbers = (index for index in own if isinstance(row.values[index], int))
             column_index = next(numbers, own[-1])
             if row.values[column_index] is None:
-                row.values[column_index] = invent_value(table.table.columns[column_index], 0)
+                row.values[column_index] = invent_value(
+                    table.table.columns[column_index], table.types[column_index], 0
+                )
             taken = {other.values[column_index] for other in draft.rows[name]}
             taken |= {other[column_index] for other in table.rows}
-            row.values[column_index] = make_new(row.values[column_index], taken)
+            row.values[column_index] = make_new(
+                row.values[column_index], taken, table.types[column_index]
+            )
         elif not _find_parents(draft, name, row, key, references):
             return None
     for reference in references:
@@ -352,8 +356,8 @@ def _draw_values(draft: Draft, name: str) -> list[Any]:
     if table.rows:
         return [draft.random.choice(table.rows)[index] for index in range(len(table.table.columns))]
     return [
-        invent_value(column, draft.random.randint(1, _MAX_INVENTED_VALUES))
-        for column in table.table.columns
+        invent_value(column, column_type, draft.random.randint(1, _MAX_INVENTED_VALUES))
+        for column, column_type in zip(table.table.columns, table.types, strict=True)
     ]
 
 

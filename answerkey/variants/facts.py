@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from answerkey.engines.references import Family, Reference
 from answerkey.engines.schema import Column
-from answerkey.engines.sqlite.schema import affinity
+from answerkey.engines.typed_values import ColumnType, RefusedValueError
 from answerkey.variants.constants import read_number
 from answerkey.variants.rows import Row, Rows, TableRows
 
@@ -39,11 +39,15 @@ _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 class ColumnFacts:
     """The kind of the values of a column.
 
-    kinds: their types. closed: all of them, if they are a vocabulary. shape: their common format,
-    and `example` a value of it. is_positive: whether none is below zero.
+    column_type: what its declared type means.
+    kinds: the types of its values.
+    closed: all of them, if they are a vocabulary.
+    shape: their common format, and `example` a value of it.
+    is_positive: whether none is below zero.
     """
 
     column: Column
+    column_type: ColumnType
     kinds: frozenset[type]
     closed: tuple[Any, ...] | None = None
     shape: str | None = None
@@ -55,7 +59,7 @@ class ColumnFacts:
 
         '2019' fits a column of dates as '2019-05-01', if a value of the column ends so.
         """
-        kind = affinity(self.column.type)
+        kind = self.column_type.affinity
         if isinstance(value, str) and str not in self.kinds and kind not in ("TEXT", "BLOB"):
             value = read_number(value)
         if isinstance(value, int | float) and (kind == "TEXT" or self.kinds == {str}):
@@ -67,6 +71,10 @@ class ColumnFacts:
         if self.closed is not None and value not in self.closed:
             return None
         if self.is_positive and isinstance(value, int | float) and value < 0:
+            return None
+        try:
+            value = self.column_type.read(value)
+        except RefusedValueError:
             return None
         return value if isinstance(value, str | int | float) else None
 
@@ -192,6 +200,7 @@ def _describe_columns(table: TableRows, free: Sequence[int]) -> Iterator[ColumnF
         has_shape = len(values) >= MIN_ROWS_OF_RULE and len(shapes) == 1 and "9" in min(shapes)
         yield ColumnFacts(
             column,
+            table.types[column_index],
             kinds,
             tuple(distinct) if is_closed else None,
             min(shapes) if has_shape else None,

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from answerkey.base.records import hash_value
+from answerkey.engines.engine import TriedRows
 from answerkey.variants.constants import Conditions, Constant, Slot, list_near, make_new, move_day
 from answerkey.variants.draft import (
     Draft,
@@ -99,6 +100,7 @@ def exchange_values(draft: Draft) -> None:
     values repeat in the database. Then another value is the most common. A value that is alone in
     its column is changed in most rows, to one near it."""
     for name, rows in draft.rows.items():
+        table_types = draft.source.tables[name].types
         for column_index in draft.facts.free[name]:
             known = list(draft.source.tables[name].values(column_index))
             values = list(dict.fromkeys(known))
@@ -107,7 +109,9 @@ def exchange_values(draft: Draft) -> None:
             if len(values) == 1:
                 if draft.facts.kept.columns[name][column_index].closed is not None:
                     continue
-                others = dict(zip(values, list_near(values[0])[-1:], strict=False))
+                others = dict(
+                    zip(values, list_near(values[0], table_types[column_index])[-1:], strict=False)
+                )
                 changed = draft.random.sample(rows, len(rows) - len(rows) // 3)
             else:
                 start = draft.random.randrange(1, len(values))
@@ -203,12 +207,16 @@ def plant_constants(draft: Draft) -> None:
     a key or a reference."""
     counts: dict[tuple[str, int], int] = {}
     for name, column_index, constant in draft.random.sample(draft.constants, len(draft.constants)):
-        fit = draft.facts.kept.columns[name][column_index].fit
+        facts = draft.facts.kept.columns[name][column_index]
+        fit = facts.fit
         value, rows = fit(constant), draft.rows[name]
         is_stored = column_index in draft.source.tables[name].stored
         if value is None or not rows or not is_stored:
             continue
-        values = (value, *(near for near in map(fit, list_near(value)) if near is not None))
+        values = (
+            value,
+            *(near for near in map(fit, list_near(value, facts.column_type)) if near is not None),
+        )
         for planted in values:
             counts[name, column_index] = counts.get((name, column_index), 0) + 1
             if counts[name, column_index] > max(3, draft.max_rows // 2):
@@ -445,27 +453,29 @@ def make_variant(
     max_rows: int = 30,
     constants: Sequence[Constant] = (),
     conditions: Sequence[Conditions] = (),
+    tried: TriedRows,
 ) -> Rows:
     """A variant of a database that keeps keys and references, declared and de facto, and whatever
     the schema demands: the same for the same rows, constants, recipe and seed.
 
     >>> rows = read_rows(path)                                                    # doctest: +SKIP
-    >>> make_variant(rows, find_key_facts(rows), "collide", seed=1)               # doctest: +SKIP
+    >>> with open_tried(rows) as tried:                                           # doctest: +SKIP
+    ...     make_variant(rows, find_key_facts(rows), "collide", seed=1, tried=tried)
 
     max_rows: about how many rows a table has; at most twice as many from the database.
     constants: what the queries of the database compare columns with.
     conditions: what meets and misses the conditions of some queries, for the recipe of that name.
+    tried: the tables of the database, in which the rows are tried.
     """
     draft = Draft(rows, facts, _start(recipe, seed), max_rows, constants, conditions)
     choose_rows(draft)
     for step in RECIPES[recipe]:
         step(draft)
-    with open_tried(rows) as tried:
-        for _ in range(_MAX_ROUNDS):
-            if not settle(draft):
-                break
-            mend(draft, tried)
+    for _ in range(_MAX_ROUNDS):
+        if not settle(draft):
+            break
         mend(draft, tried)
+    mend(draft, tried)
     return draft.take_rows()
 
 

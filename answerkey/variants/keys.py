@@ -24,7 +24,6 @@ from typing import Any
 from answerkey.engines.references import Reference, find_positions, list_declared
 from answerkey.engines.schema import fold_name
 from answerkey.engines.sqlite.collations import BINARY, FOLDS, list_collations
-from answerkey.engines.sqlite.schema import affinity
 from answerkey.sql.keys import has_id_name, join_name, list_names
 from answerkey.variants.facts import DANGLING, MIN_ROWS_OF_RULE, Facts, find_facts
 from answerkey.variants.rows import Row, Rows, TableRows
@@ -201,7 +200,7 @@ def _find_name_key(table: TableRows) -> list[Key]:
     key = tuple(
         index
         for index, column in enumerate(table.table.columns)
-        if "name" in fold_name(column.name) and affinity(column.type) == "TEXT"
+        if "name" in fold_name(column.name) and table.types[index].affinity == "TEXT"
     )
     is_key = len(key) > 1 and len(table.rows) >= MIN_ROWS_OF_RULE and _tells_apart(table, key)
     is_full = all(row[column_index] is not None for column_index in key for row in table.rows)
@@ -249,12 +248,13 @@ def make_fold(rows: Rows, reference: Reference) -> Callable[[Sequence[Any], Key]
 
     Source: section 3 of the SQLite manual's page on foreign keys.
     """
+    types = rows.tables[reference.parent].types
     parent = rows.tables[reference.parent].table
     collations = list_collations(parent.sql)
-    columns = [parent.columns[column_index] for column_index in reference.referred]
+    names = [fold_name(parent.columns[column_index].name) for column_index in reference.referred]
     kinds = [
-        (affinity(column.type), FOLDS[collations.get(fold_name(column.name), BINARY)])
-        for column in columns
+        (types[column_index].affinity, FOLDS[collations.get(name, BINARY)])
+        for column_index, name in zip(reference.referred, names, strict=True)
     ]
 
     def fold(row: Sequence[Any], key: Key) -> Row:

@@ -13,7 +13,9 @@ from answerkey.engines.database import Limits
 from answerkey.engines.engine import RefilledDatabase, RowSample, StoredTables, TriedRows
 from answerkey.engines.opening import find_engine
 from answerkey.engines.references import Family, Reference
+from answerkey.engines.sampling import choose_sample
 from answerkey.engines.schema import Table
+from answerkey.engines.typed_values import ColumnType, read_type
 
 Row = tuple[Any, ...]
 
@@ -23,11 +25,13 @@ class TableRows:
     """A table and rows of it, with a value for each of its columns.
 
     stored: the positions of the columns that are inserted: all but the generated ones.
+    types: what the declared type of each column means.
     is_whole: whether these are all rows of the database.
     """
 
     table: Table
     stored: tuple[int, ...]
+    types: tuple[ColumnType, ...]
     rows: list[Row]
     is_whole: bool = True
 
@@ -95,14 +99,21 @@ def read_rows(
     engine = find_engine(path)
     sample = RowSample(max_rows, seed, wanted)
     stored = engine.read_tables(path, now=now, sample=sample)
-    known = {table.name: table for table in engine.read_schema(path).tables}
+    schema = engine.read_schema(path)
+    known = {table.name: table for table in schema.tables}
+    if any(own.is_whole and len(own.rows) > max_rows for own in stored.tables):
+        stored = choose_sample(stored, known, sample)
     tables = {}
     for own in stored.tables:
         table = known[own.name]
         positions = (
             index for index, column in enumerate(table.columns) if column.name not in own.generated
         )
-        tables[own.name] = TableRows(table, tuple(positions), own.rows, own.is_whole)
+        types = tuple(
+            read_type(column.type, engine.name, own.allowed.get(column.name, ()))
+            for column in table.columns
+        )
+        tables[own.name] = TableRows(table, tuple(positions), types, own.rows, own.is_whole)
     return Rows(path, stored, tables, now)
 
 

@@ -113,15 +113,17 @@ def test_rows_too_large_for_a_small_database_are_left_out(tmp_path: Path) -> Non
 _MAKE_ALL = """
 import hashlib, sys
 from pathlib import Path
-from answerkey.variants.rows import serialize_rows
+from answerkey.variants.rows import open_tried, serialize_rows
 from answerkey.variants.fuzzer import RECIPES, make_variant
 from answerkey.variants.keys import find_key_facts
 from answerkey.variants.rows import read_rows
 constants = [("person", 3, "p"), ("trip", 1, 7)]
 rows = read_rows(Path(sys.argv[1]), max_rows=60)
-for recipe in RECIPES:
-    variant = make_variant(rows, find_key_facts(rows), recipe, seed=3, constants=constants)
-    print(hashlib.sha256(serialize_rows(variant)).hexdigest())
+with open_tried(rows) as tried:
+    for recipe in RECIPES:
+        facts = find_key_facts(rows)
+        variant = make_variant(rows, facts, recipe, seed=3, constants=constants, tried=tried)
+        print(hashlib.sha256(serialize_rows(variant)).hexdigest())
 """
 
 

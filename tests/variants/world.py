@@ -10,7 +10,7 @@ from typing import Any
 
 from answerkey.variants import fuzzer
 from answerkey.variants.keys import find_key_facts
-from answerkey.variants.rows import Rows, read_rows, serialize_rows
+from answerkey.variants.rows import Rows, open_tried, read_rows, serialize_rows
 from tests.shared.databases import make_database
 
 
@@ -19,7 +19,9 @@ def read_world(folder: Path, sql: str, **options: Any) -> Rows:
 
 
 def make_variant(rows: Rows, recipe: str, seed: int = 0, **options: Any) -> Rows:
-    return fuzzer.make_variant(rows, find_key_facts(rows), recipe, seed=seed, **options)
+    facts = find_key_facts(rows)
+    with open_tried(rows) as tried:
+        return fuzzer.make_variant(rows, facts, recipe, seed=seed, tried=tried, **options)
 
 
 @contextlib.contextmanager

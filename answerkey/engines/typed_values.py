@@ -139,6 +139,9 @@ class ColumnType:
         return True
 
 
+LOOSE = ColumnType(Kind.LOOSE, "BLOB")
+
+
 def _read_boolean(_: ColumnType, value: Any) -> int:
     text = str(value).lower()
     if text not in _TRUE | _FALSE:
