@@ -18,7 +18,7 @@ from answerkey.doubts.text_numbers import (
     share_of_numbers,
     share_of_one_unit,
 )
-from answerkey.engines.column_kinds import BLOB, NUMBERS, TEXT, find_kind
+from answerkey.engines.column_types import BLOB, NUMBERS, TEXT, find_kind
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.text_values import (
     order_by_number,

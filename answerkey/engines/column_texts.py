@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerkey.engines.column_kinds import OTHER, TEXT, find_kind
+from answerkey.engines.column_types import OTHER, TEXT, find_kind
 from answerkey.engines.names import SQLITE
 from answerkey.engines.schema import quote_name
 

@@ -19,7 +19,7 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from answerkey.engines.opening import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 from answerkey.engines.sqlite.schema import affinity
 
 _EXACT_DIGITS = 15  # of a decimal that a float holds

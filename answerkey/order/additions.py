@@ -16,7 +16,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from answerkey.engines.answers import REL_TOL
-from answerkey.engines.column_kinds import OTHER, REAL, find_kind
+from answerkey.engines.column_types import OTHER, REAL, find_kind
 from answerkey.engines.database import QueryError, Row
 from answerkey.engines.names import POSTGRES
 from answerkey.order.inspection import Inspection

@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from sqlglot import exp
 
 from answerkey.engines.column_texts import write_texts
-from answerkey.engines.column_kinds import TEXT, find_kind
+from answerkey.engines.column_types import TEXT, find_kind
 from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed

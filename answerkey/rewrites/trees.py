@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from answerkey.engines.column_kinds import find_kind
+from answerkey.engines.column_types import find_kind
 from answerkey.engines.database import Row
 from answerkey.engines.schema import Column, Table
 from answerkey.sql.keys import list_key

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from answerkey.engines.column_kinds import NUMBERS, find_kind
+from answerkey.engines.column_types import NUMBERS, find_kind
 from answerkey.engines.schema import Column, Schema, Table, fold_name
 from answerkey.sql.query_tree import spoken_engine
 

@@ -23,6 +23,7 @@ from answerkey.sql.query_tree import (
     is_aggregate,
     make_limit,
     selects_of,
+    speaks_sqlite,
     to_sql,
     write_with,
 )
@@ -276,6 +277,9 @@ def _is_constant_call(node: exp.Expr) -> bool:
     )
 
 
+_LIKES = ("LIKE", "ILIKE")  # what Spelling knows: a LIKE that minds the case finds less
+
+
 class _Compared(NamedTuple):
     operator: str
     column: exp.Column
@@ -289,11 +293,12 @@ def list_constants(scopes: Scopes, spelling: Spelling | None = None) -> list[Con
     'Peru')
     """
     constants: list[Constant] = []
-    for operator, column, value in _list_values(scopes, list_comparisons(scopes)):
+    compared = [*_list_values(scopes, list_comparisons(scopes)), *_list_truths([scopes.tree])]
+    for operator, column, value in compared:
         base = scopes.resolve(column)
         if base is not None and base.table is not None and base.column is not None:
             name, column_index = base.table.name, base.table.columns.index(base.column)
-            if spelling is not None and operator == "LIKE":
+            if spelling is not None and operator in _LIKES:
                 value = spelling.spell(name, column_index, value)
             constants.append((name, column_index, value))
     return constants
@@ -399,7 +404,8 @@ class _ConstantReader:
     def read(self, *, most_rows: int = _MAX_ROWS_PER_GROUP) -> Conditions:
         values: dict[Slot, tuple[Any, Any]] = {}
         comparisons = list_comparisons(self._scopes, self._selects)
-        for operator, column, value in _list_values(self._scopes, comparisons):
+        compared = _list_values(self._scopes, comparisons)
+        for operator, column, value in chain(compared, _list_truths(self._selects)):
             slot = self._find_slot(column)
             if slot is not None:
                 # one for the text 0: -1 is none of its kind
@@ -413,7 +419,7 @@ class _ConstantReader:
                     "<=": (value, more),
                 }
                 meets, misses = pairs.get(operator, (value, less))
-                if operator == "LIKE" and isinstance(value, str):
+                if operator in _LIKES and isinstance(value, str):
                     misses = value[:-1]
                     if self._spelling is not None:
                         row, column_index = slot
@@ -600,11 +606,31 @@ def _list_values(scopes: Scopes, comparisons: Iterable[Comparison]) -> Iterator[
     A GLOB is left out: what its brackets mean would have to be read.
     """
     for comparison in comparisons:
-        column, value = comparison.left, _read_value(comparison.right, scopes)
-        if isinstance(value, str) and comparison.operator == "LIKE":
+        column, value = _uncast(comparison.left), _read_value(comparison.right, scopes)
+        if isinstance(value, str) and comparison.operator in _LIKES:
             value = value.replace("%", "").replace("_", "x")
         if isinstance(column, exp.Column) and value is not None and comparison.operator != "GLOB":
             yield _Compared(comparison.operator, column, value)
+
+
+def _uncast(node: exp.Expr) -> exp.Expr:
+    """What is cast to a type, such as `'2020-03-01'::date`, where a cast changes no value that it
+    allows: not in SQLite."""
+    while not speaks_sqlite() and isinstance(node, exp.Cast | exp.Paren):
+        node = node.this
+    return node
+
+
+def _list_truths(parts: Iterable[exp.Expr]) -> Iterator[_Compared]:
+    """The columns that are conditions by themselves: `WHERE active AND NOT sold`. SQLite has no
+    type of them."""
+    for part in () if speaks_sqlite() else parts:
+        for column in part.find_all(exp.Column):
+            node = column.parent
+            while isinstance(node, exp.Paren):
+                node = node.parent
+            if isinstance(node, exp.Where | exp.Having | exp.And | exp.Or | exp.Not):
+                yield _Compared("=", column, 1)
 
 
 def _is_ranked(select: exp.Select) -> bool:
@@ -617,6 +643,9 @@ def _read_value(node: exp.Expr, scopes: Scopes) -> int | float | str | None:
     if isinstance(node, exp.Neg):
         value = _read_value(node.this, scopes)
         return -value if isinstance(value, int | float) else None
+    node = _uncast(node)
+    if isinstance(node, exp.Boolean) and not speaks_sqlite():
+        return int(node.this)
     if isinstance(node, exp.Literal) and not node.is_string:
         return read_number(node.this)
     return read_text(node, scopes)

@@ -69,7 +69,8 @@ def test_rows_that_a_query_finds_are_found_wherever_it_asks_for_them(
     tree = read_query(sql)
     before = to_sql(tree.tree)
     with GuardedDatabase(path) as database:
-        witnesses, rowids = list_witnesses(tree, TABLES, Executions(database).find_rows)
+        find_rows = Executions(database).find_rows
+        witnesses, rowids = list_witnesses(tree, TABLES, find_rows, has_rowids=True)
     assert rowids["ship"] == {2}
     assert 7 in {meets for witness in witnesses for _, meets, _ in witness.values}
     assert to_sql(tree.tree) == before
