@@ -48,11 +48,10 @@ from answerkey.corpus.databases import (
     write_database_text,
 )
 from answerkey.corpus.hub import HubError, fetch_file, resolve_revision
-from answerkey.engines.names import ENGINES, SQLITE, name_engine
-from answerkey.engines.opening import load_engine
+from answerkey.engines.names import ENGINES, SQLITE
+from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import encode_schema
-from answerkey.engines.sqlite.files import check_db_ids, open_database
-from answerkey.engines.sqlite.schema import read_schema
+from answerkey.engines.sqlite.files import check_db_ids
 from answerkey.sections.corpora import ARCHIVE, FILES, Archive, Download
 
 FILE, SQL = "file", "sql"  # kinds of databases in a directory
@@ -342,13 +341,8 @@ def _name_failure(db_id: str) -> Iterator[None]:
 
 
 def read_tables(db_id: str, path: Path) -> dict[str, Any]:
-    """Return the record of a database's schema; it names the engine, if that is not SQLite."""
-    engine = name_engine(path)
-    if engine != SQLITE:
-        tables = encode_schema(load_engine(engine).read_schema(path))
-        return {"database_name": db_id, "engine": engine, "tables": tables}
-    with contextlib.closing(open_database(path)) as connection:
-        return {"database_name": db_id, "tables": encode_schema(read_schema(connection))}
+    """Return the record of a database's schema."""
+    return {"database_name": db_id, "tables": encode_schema(find_engine(path).read_schema(path))}
 
 
 def _remove_others(output_dir: Path, names: Iterable[str]) -> None:

@@ -24,6 +24,7 @@ from answerkey.engines.duckdb.values import (
     find_text_converter,
     write_text_column,
 )
+from answerkey.engines.names import DUCKDB
 from answerkey.engines.schema import Column, ForeignKey, Schema, Table, quote_name
 
 # DuckDB reads no file but its own, loads nothing, writes no temporary file, and uses one thread:
@@ -301,7 +302,7 @@ def read_schema(connection: duckdb.DuckDBPyConnection) -> Schema:
                 sql.rstrip(";"),
             )
         )
-    return Schema(tuple(tables))
+    return Schema(tuple(tables), DUCKDB)
 
 
 def _spell(name: str) -> tuple[str, ...]:

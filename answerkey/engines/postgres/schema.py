@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, LiteralString, cast
 
+from answerkey.engines.names import POSTGRES
 from answerkey.engines.postgres.loading import Connection
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.schema import Column, ForeignKey, Schema, Table
@@ -87,7 +88,8 @@ def read_schema(connection: Connection, settings: Settings) -> Schema:
             )
             for oid, _, _, kind, sql in rows
             if columns[oid]
-        )
+        ),
+        POSTGRES,
     )
 
 
