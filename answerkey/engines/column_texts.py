@@ -20,7 +20,7 @@ def write_texts(
     """Return the query for the distinct texts of a column; it skips numbers, BLOBs and NULL.
 
     >>> write_texts("ship", "name", most=9, in_order=True)
-    'SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \'text\' ORDER BY 1 LIMIT 9'
+    'SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' ORDER BY 1 LIMIT 9'
 
     most: the LIMIT.
     condition: a condition for the texts, with {0} in place of the column.
@@ -39,7 +39,7 @@ def write_is_text(column: str, *, declared_type: str = "", engine: str = SQLITE)
     """Return the condition that a value of a column is a text.
 
     >>> write_is_text("name"), write_is_text("age", declared_type="bigint", engine="postgres")
-    ('typeof("name") = \'text\'', 'FALSE')
+    ('typeof("name") = \\'text\\'', 'FALSE')
     """
     name = quote_name(column)
     if engine == SQLITE:
@@ -55,7 +55,7 @@ def write_has_texts(
     """Return the query whose one value is 1 if the column holds a text, else 0.
 
     >>> write_has_texts("ship", "name")
-    'SELECT EXISTS (SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \'text\' LIMIT 1)'
+    'SELECT EXISTS (SELECT DISTINCT "name" FROM "ship" WHERE typeof("name") = \\'text\\' LIMIT 1)'
     """
     texts = write_texts(table, column, most=1, declared_type=declared_type, engine=engine)
     return f"SELECT EXISTS ({texts})"
@@ -65,7 +65,7 @@ def write_is_same_in_any_case(column: str, text: str, *, engine: str = SQLITE) -
     """Return the condition that a column has a text, a literal of SQL, in any case.
 
     >>> write_is_same_in_any_case("name", "'sun'")
-    '"name" = \'sun\' COLLATE NOCASE'
+    '"name" = \\'sun\\' COLLATE NOCASE'
     """
     name = quote_name(column)
     if engine == SQLITE:
@@ -77,6 +77,6 @@ def write_holds(table: str, column: str, value: str) -> str:
     """Return the query that has a row if a row of the table has this value, a literal of SQL.
 
     >>> write_holds("ship", "name", "'Sun'")
-    'SELECT 1 FROM "ship" WHERE "name" = \'Sun\' LIMIT 1'
+    'SELECT 1 FROM "ship" WHERE "name" = \\'Sun\\' LIMIT 1'
     """
     return f"SELECT 1 FROM {quote_name(table)} WHERE {quote_name(column)} = {value} LIMIT 1"
