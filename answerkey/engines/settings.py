@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from answerkey.base.errors import InputError
-from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE, name_engine
 
 HEAD = "-- answerkey: "
 _TIMEZONE, _SEARCH_PATH, _COLLATION = ("timezone", "search_path", "collation")
@@ -32,6 +33,16 @@ def write_head(engine: str, settings: Mapping[str, str]) -> str:
     """
     head = {"engine": engine, "settings": {**DEFAULTS[engine], **settings}}
     return f"{HEAD}{json.dumps(head, sort_keys=True)}\n"
+
+
+def read_head(path: Path) -> dict[str, str]:
+    """Return the settings of a database by its text.
+
+    Raises:
+        InputError: its first line is not as `write_head` writes it.
+    """
+    with path.open(encoding="utf-8") as file:
+        return cut_head(file.readline(), name_engine(path))[0]
 
 
 def cut_head(text: str, engine: str) -> tuple[dict[str, str], str]:

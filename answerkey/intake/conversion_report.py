@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,6 +34,9 @@ class MadeDatabase:
 
     tables: what became of each; of a file of SQLite those that it has.
     dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
+    queries: how many were executed, if it stays one of its engine.
+    differing: questions whose gold is another query in SQLite.
+    failing: of a database that stays one of its engine, queries without an answer, and why.
     """
 
     source: GivenDatabase
@@ -41,7 +44,9 @@ class MadeDatabase:
     is_compared: bool
     tables: list[ConvertedTable]
     notes: list[str]
+    queries: int = 0
     differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
+    failing: list[tuple[GivenQuestion, str, str]] = field(default_factory=list)
 
 
 def write_report(name: str, given: GivenQuestions, made: Iterable[MadeDatabase]) -> str:
@@ -61,7 +66,9 @@ def _describe(made: MadeDatabase) -> list[str]:
     place = hide_secrets(source.place)
     lines = [f"## {source.name}", "", f"{place}: {source.kind}.", ""]
     lines += [*(f"- {note}" for note in made.notes), ""] if made.notes else []
-    if source.engine is None:
+    if source.kept != SQLITE:
+        lines += [*_describe_kept(made)]
+    elif source.engine is None:
         lines += ["It is taken as it is, with its types, keys and rows.", ""]
     else:
         lines += [
@@ -85,7 +92,9 @@ def _describe(made: MadeDatabase) -> list[str]:
         whole = "Nothing of the others is lost." if left_out else "Nothing of them is lost."
         lines += ["Lost:" if lost else whole, ""]
         lines += [f"- {table.name}: {words}" for table, words in lost] + [""] * bool(lost)
-    if made.dialect != SQLITE:
+    if source.kept != SQLITE:
+        lines += _describe_gold(made)
+    elif made.dialect != SQLITE:
         how = "and executed there and here" if made.is_compared else "and executed nowhere else"
         lines += [f"Gold SQL is translated from {made.dialect}, {how}.", ""]
         if made.differing:
@@ -93,6 +102,31 @@ def _describe(made: MadeDatabase) -> list[str]:
             for question, gold in made.differing:
                 lines.append(f"- {question.text}: {_say(gold)}")
                 lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
+    return lines
+
+
+def _describe_kept(made: MadeDatabase) -> Iterator[str]:
+    yield f"It stays a database of {made.source.kept}, with its types, keys, rows and views."
+    yield ""
+    yield "| table | rows | columns, each with its type | keys |"
+    yield "|---|---|---|---|"
+    for table in made.tables:
+        columns = ", ".join(_write_column(*column) for column in table.columns)
+        keys = "; ".join(table.keys)
+        yield _escape(f"{table.name} ({table.kind})", table.rows, columns, keys)
+    yield ""
+    read = [f"- {table.name}: {words}" for table in made.tables for words in _explain(table)]
+    if read:
+        yield from (f"How they were read ({_TYPES}):", "", *read, "")
+
+
+def _describe_gold(made: MadeDatabase) -> list[str]:
+    lines = [f"Gold SQL is {made.dialect}, as it was written, and was executed once.", ""]
+    if made.failing:
+        lines += ["Queries without an answer:", ""]
+        for question, sql, fault in made.failing:
+            lines.append(f"- {question.text}: {fault}")
+            lines += ["", *(f"      {line}" for line in sql.splitlines()), ""]
     return lines
 
 
@@ -139,7 +173,8 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
     splits = Counter(question.split for question in given.questions)
     counts = ", ".join(f"{splits[split]} {split}" for split in SOURCE_SPLITS if splits[split])
     read = ", ".join(f"{role} from {field}" for role, field in given.fields.items())
-    lines = [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
+    lines = _tell_conversions(made)
+    lines += [f"{spell_count(len(given.questions), 'question')} ({counts}): {read}"]
     lines += [f"  {note}" for note in given.notes]
     for database in made:
         tables = Counter(table.kind for table in database.tables)
@@ -149,13 +184,44 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
         lines += [f"  {note}" for note in database.notes]
         lines += _tell_reading(database.tables)
         lines += _tell_losses(database.tables)
-        if database.dialect != SQLITE:
+        if source.kept != SQLITE:
+            lines += _tell_failing(database)
+        elif database.dialect != SQLITE:
             words = f"  gold SQL translated from {database.dialect}"
             words += ", executed there and here" if database.is_compared else ", and not compared"
             lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
             lines += _tell_differing(database.differing)
     lines.append(f"What was kept and lost: {folder / REPORT}")
     return "\n".join(lines)
+
+
+def _tell_conversions(made: Iterable[MadeDatabase]) -> list[str]:
+    """The first line, if databases of another engine become files of SQLite."""
+    names = [
+        f"{each.source.name} ({each.source.kind})"
+        for each in made
+        if each.source.engine is not None and each.source.kept == SQLITE
+    ]
+    words = f"Models will write SQLite: converted to it: {', '.join(names)}"
+    return [words] if names else []
+
+
+def _tell_failing(made: MadeDatabase) -> list[str]:
+    """How many queries run, and a line for each reason why others do not."""
+    kinds: dict[str, list[str]] = {}
+    for question, _, fault in made.failing:
+        kind, _, rest = fault.partition(": ")
+        words = f"{question.text:.{_CHARACTERS}}: {rest:.{_CHARACTERS}}"
+        kinds.setdefault(kind, []).append(words)
+    failed = len(made.failing)
+    lines = [
+        f"  gold SQL is {made.dialect}, as it was written: {made.queries - failed} of"
+        f" {spell_count(made.queries, 'query')} run"
+    ]
+    if failed and made.source.engine is not None:
+        lines[0] += f"; --engine {SQLITE} converts the database"
+    told = [f"    {len(words)} {kind}, as {words[0]}" for kind, words in kinds.items()]
+    return [*lines, *_cut_lines(told, "kinds")]
 
 
 def _tell_losses(tables: Iterable[ConvertedTable]) -> list[str]:

@@ -81,6 +81,20 @@ class SourceTable:
     warnings: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class DatabaseText:
+    """SQL text that a database is built from.
+
+    settings: of its sessions, as far as it says them.
+    comments: what comments say of columns, by table and column.
+    """
+
+    text: str
+    settings: dict[str, str]
+    notes: list[str] = field(default_factory=list)
+    comments: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
 class EngineError(Exception):
     """A query fails there, in the words of its engine."""
 
@@ -206,10 +220,10 @@ class DuckDB:
         connection.execute("SET enable_external_access = false")  # gold reads no file
         views = {
             (schema, name): _VIEW_HEAD.sub("", sql, count=1)
-            for schema, name, sql in self._fetch(_DUCKDB_VIEWS)
+            for schema, name, sql in self.fetch(_DUCKDB_VIEWS)
         }
-        constraints = self._fetch(_DUCKDB_CONSTRAINTS)
-        self.tables = gather_tables(self._fetch(_DUCKDB_COLUMNS), constraints, views)
+        constraints = self.fetch(_DUCKDB_CONSTRAINTS)
+        self.tables = gather_tables(self.fetch(_DUCKDB_COLUMNS), constraints, views)
         others = {table.schema for table in self.tables} - {"main"}
         self.schemas = ["main", *sorted(others)]
         connection.execute(f"SET search_path = '{','.join(map(quote_names, self.schemas))}'")
@@ -258,16 +272,24 @@ class DuckDB:
                 table.rows, table.warnings = columnar[table.name]
         return engine
 
-    def _fetch(self, sql: str) -> list[Row]:
+    def fetch(self, sql: str) -> list[Row]:
         rows: list[Row] = self._connection.execute(sql).fetchall()
         return rows
 
     def read_rows(self, table: SourceTable) -> Generator[Row]:
+        columns = [_read_column(column) for column in table.columns]
+        return self.read_selected(select_all(table, columns))
+
+    def read_selected(self, sql: str) -> Generator[Row]:
+        """Yield the rows of a query of ours.
+
+        Raises:
+            EngineError: a table cannot be read.
+        """
         import duckdb
 
-        columns = [_read_column(column) for column in table.columns]
         try:
-            cursor = self._connection.execute(select_all(table, columns))
+            cursor = self._connection.execute(sql)
             while rows := cursor.fetchmany(BATCH):
                 yield from rows
         except duckdb.Error as error:

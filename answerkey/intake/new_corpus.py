@@ -1,7 +1,7 @@
 """`answerkey new`: a corpus in the project, of a database and questions that somebody has.
 
-    data/local/shop/train.jsonl, validation.jsonl   the questions, with gold SQL of SQLite
-    data/local/shop/databases/shop/shop.sqlite      the database
+    data/local/shop/train.jsonl, validation.jsonl   the questions, with gold SQL
+    data/local/shop/databases/shop/shop.sqlite      the database, or shop.duckdb.sql: its SQL text
     data/local/shop/conversion.md                   what was kept, and what was lost
 
 All of it is made beside its place and moved there when it is whole; then params.yaml gets an entry,
@@ -20,7 +20,7 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot.dialects.dialect import Dialect
 
@@ -35,6 +35,10 @@ from answerkey.corpus.corpora import PAGE
 from answerkey.corpus.databases import build_in_process, copy_database, locate_database
 from answerkey.corpus.pin_revisions import edit_params
 from answerkey.engines.database import QueryError
+from answerkey.engines.names import ENGINES, name_engine
+from answerkey.engines.opening import find_database_file
+from answerkey.engines.opening import open_database as open_kept
+from answerkey.engines.settings import read_head
 from answerkey.engines.sqlite.clock import read_instant
 from answerkey.engines.sqlite.files import open_database
 from answerkey.engines.sqlite.guard import GuardedDatabase
@@ -43,7 +47,15 @@ from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.conversion_report import REPORT, MadeDatabase, tell_made, write_report
 from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.dialects import Comparer, Renaming, Translated, read_renaming
-from answerkey.intake.engines import DUCKDB, SQLITE, Engine, EngineError
+from answerkey.intake.engines import (
+    DUCKDB,
+    SQLITE,
+    DatabaseText,
+    DuckDB,
+    Engine,
+    EngineError,
+)
+from answerkey.intake.keeping import find_fault, keep_database
 from answerkey.intake.questions import (
     SQL,
     GivenQuestion,
@@ -59,7 +71,7 @@ from answerkey.intake.sources import (
     match_databases,
     open_source,
 )
-from answerkey.intake.whole_database import convert, write_comments
+from answerkey.intake.whole_database import convert, list_comments, write_comments
 from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
 from answerkey.sections.select_questions import SMALL
 from answerkey.sections.whole_file import PARAMS_PATH, read_params
@@ -82,6 +94,7 @@ def make_corpus(
     dialect: str | None = None,
     now: str | None = None,
     types: Sequence[str] = (),
+    engine: str | None = None,
     tell_next: bool = True,
 ) -> str:
     """Make a corpus of a folder of the project, and what the terminal is told.
@@ -91,6 +104,7 @@ def make_corpus(
     dialect: of gold SQL, as sqlglot calls it; that of the databases, if none is given.
     now: the instant that queries read from the clock.
     types: of columns of CSV and TSV, as TABLE.COLUMN=TYPE, where they are not as guessed.
+    engine: of the databases in the corpus: their own, if it is one of `ENGINES`; sqlite converts.
     tell_next: whether what the terminal is told ends with the next commands.
 
     Raises:
@@ -100,13 +114,16 @@ def make_corpus(
     if _URL.match(str(folder)):
         words = "expected a folder of the project, and a URL behind --database"
         raise InputError(f"{hide_secrets(str(folder))}: {words}")
-    options = {"--database": databases, "--questions": questions, "--dialect": dialect}
+    options = {"--database": databases, "--questions": questions}
+    options |= {"--dialect": dialect, "--engine": engine}
     place = folder.resolve()
     folder = place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place
     name = _check_place(folder)
     if dialect is not None and dialect not in Dialect.classes:
         known = ", ".join(sorted(filter(None, Dialect.classes)))
         raise InputError(f"--dialect {dialect}: expected one of {known}")
+    if engine is not None and engine not in ENGINES:
+        raise InputError(f"--engine {engine}: expected one of {', '.join(ENGINES)}")
     if now is not None:
         now = _read_now(now)
     there = [str(folder / file) for file in _MADE if (folder / file).exists()]
@@ -130,7 +147,8 @@ def make_corpus(
         given = read_questions(questions or find_questions(folder))
         new.append(staging := folder / ".new.partial")
         shutil.rmtree(staging, ignore_errors=True)
-        made = _make_files(staging, name, given, databases, dialect=dialect, now=now, types=types)
+        how = _How(dialect, now, types, engine)
+        made = _make_files(staging, name, given, databases, how)
         for file in _MADE:
             if (staging / file).exists():
                 (staging / file).rename(folder / file)
@@ -140,24 +158,38 @@ def make_corpus(
     return "\n".join([told, *([_next(folder)] if tell_next else [])])
 
 
+class _How(NamedTuple):
+    """Options of `make_corpus`."""
+
+    dialect: str | None
+    now: str | None
+    types: Sequence[str]
+    engine: str | None
+
+
 def _make_files(
     staging: Path,
     name: str,
     given: GivenQuestions,
     databases: Sequence[str],
-    *,
-    dialect: str | None,
-    now: str | None,
-    types: Sequence[str],
+    how: _How,
 ) -> list[MadeDatabase]:
     """Make all files of a corpus in a folder below its place."""
     with ExitStack() as stack:
-        choices = TypeChoices(types)
+        choices = TypeChoices(how.types)
         sources = [
-            open_source(place, stack, without=given.path, types=choices, dialect=dialect)
+            open_source(
+                place,
+                stack,
+                without=given.path,
+                types=choices,
+                dialect=how.dialect,
+                engine=how.engine,
+            )
             for place in databases or find_databases(staging.parent, given.path)
         ]
         choices.check_all_taken()
+        _check_engines(sources)
         sources, names = match_databases(given, sources)
         made = []
         records: list[dict[str, Any]] = [{}] * len(given.questions)
@@ -167,8 +199,9 @@ def _make_files(
                 for index, question in enumerate(given.questions)
                 if names[question.db_id] == source.name
             ]
-            path = locate_database(staging / DATABASES, source.name)
-            database, written = _make_database(source, path, asked, dialect, now)
+            path = locate_database(staging / DATABASES, source.name, source.kept)
+            make = _make_database if source.kept == SQLITE else _keep_database
+            database, written = make(source, path, asked, how)
             made.append(database)
             for (index, _), record in zip(asked, written, strict=True):
                 records[index] = record
@@ -211,14 +244,61 @@ def _check_place(folder: Path) -> str:
 # --- a database, and its questions
 
 
-def _make_database(
-    source: GivenDatabase,
-    path: Path,
-    asked: list[tuple[int, GivenQuestion]],
-    dialect: str | None,
-    now: str | None,
+def _check_engines(sources: Sequence[GivenDatabase]) -> None:
+    kept = {source.kept: source.place for source in sources}
+    if len(kept) > 1:
+        places = " and ".join(f"{place} is of {engine}" for engine, place in kept.items())
+        raise InputError(
+            f"{places}: the databases of a corpus are of one engine: make a corpus of each, which"
+            f" `answerkey choose` joins, or convert them by --engine {SQLITE}"
+        )
+
+
+def _keep_database(
+    source: GivenDatabase, path: Path, asked: list[tuple[int, GivenQuestion]], how: _How
 ) -> tuple[MadeDatabase, list[dict[str, Any]]]:
-    """Make the file of a database, and the records of its questions."""
+    """Make the text of a database that stays one of its engine, and the records of its questions,
+    whose gold SQL stays as it is. Each query is executed once."""
+    if how.dialect not in (None, source.kept):
+        raise InputError(
+            f"--dialect {how.dialect}: {source.place} stays a database of {source.kept}, so that"
+            f" gold SQL is {source.kept}, too: --engine {SQLITE} makes a corpus of SQLite, and"
+            " translates it"
+        )
+    given = source.text or source.engine
+    if not isinstance(given, DatabaseText | DuckDB):
+        raise ValueError(f"{source.place}: expected SQL text or DuckDB, found {given!r}")
+    kept = keep_database(source.kept, given, path, source.place, now=how.now)
+    made = MadeDatabase(source, source.kept, False, kept.tables, kept.notes)
+    folder = path.with_name(DESCRIPTIONS)
+    if source.descriptions is not None:
+        shutil.copytree(source.descriptions, folder)
+    else:
+        write_comments(kept.comments, folder)
+    records = []
+    with open_kept(path, now=how.now) as database:
+        for _, question in asked:
+            for sql in question.sql:
+                made.queries += 1
+                if (fault := find_fault(database, sql)) is not None:
+                    made.failing.append((question, sql, fault))
+            gold, *others = question.sql
+            records.append(
+                {
+                    "db_id": source.name,
+                    "question": question.text,
+                    SQL: [gold, *others] if others else gold,
+                    **question.kept,
+                }
+            )
+    return made, records
+
+
+def _make_database(
+    source: GivenDatabase, path: Path, asked: list[tuple[int, GivenQuestion]], how: _How
+) -> tuple[MadeDatabase, list[dict[str, Any]]]:
+    """Make the file of a database of SQLite, and the records of its questions."""
+    dialect, now = how.dialect, how.now
     engine, tables, renaming = source.engine, [], Renaming({})
     if engine is not None:
         tables = convert(engine, path)
@@ -231,7 +311,7 @@ def _make_database(
     if source.descriptions is not None:
         shutil.copytree(source.descriptions, folder)
     elif engine is not None:
-        write_comments(engine, tables, folder)
+        write_comments(list_comments(engine, tables), folder)
     notes = [] if engine is None else list(engine.notes)
     queries = [sql for _, question in asked for sql in question.sql]
     if dialect is None and source.dialect == SQLITE and engine is not None:
@@ -352,6 +432,7 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
         f"    questions: {{{files}}}",
         *([f"    split: {{by: {SOURCE}}}"] if _shares_databases(folder) else []),
         *([f'    now: "{now}"'] if now is not None else []),
+        *_write_engine(folder),
     ]
     entry = "".join(f"{line}\n" for line in lines)
     edited, count = re.subn(
@@ -364,6 +445,23 @@ def add_entry(text: str, name: str, folder: Path, *, now: str | None = None) -> 
         ("select_questions", "preset"): SMALL,
     }
     return edit_params(edited, changes)
+
+
+def _write_engine(folder: Path) -> list[str]:
+    """The lines of an entry that name the engine of its databases, and settings that all have."""
+    texts = [
+        path
+        for each in sorted((folder / DATABASES).iterdir())
+        if name_engine(path := Path(find_database_file(folder / DATABASES, each.name))) != SQLITE
+    ]
+    if not texts:
+        return []
+    engine, settings = name_engine(texts[0]), [read_head(path) for path in texts]
+    lines = [f"    engine: {engine}"]
+    if all(each == settings[0] for each in settings):
+        words = ", ".join(f"{key}: {json.dumps(value)}" for key, value in settings[0].items())
+        lines.append(f"    settings: {{{words}}}")
+    return lines
 
 
 def _shares_databases(folder: Path) -> bool:

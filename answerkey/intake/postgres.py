@@ -8,6 +8,7 @@ the session shows them: in its time zone.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
@@ -100,6 +101,7 @@ class Postgres:
         import psycopg
 
         self.notes = list(notes)
+        self._url = url
         self._place = hide_secrets(url)
         try:
             self._connection = psycopg.connect(url, connect_timeout=10, client_encoding="utf8")
@@ -110,26 +112,26 @@ class Postgres:
             raise InputError(f"{self._place}: {first_line(error)}") from None
 
     def _prepare(self, *, is_dump: bool) -> None:
-        self._fetch(_TIMEOUTS)
-        domains = {oid: (base, kind, bool(no)) for oid, base, kind, no in self._fetch(_DOMAINS)}
+        self.fetch(_TIMEOUTS)
+        domains = {oid: (base, kind, bool(no)) for oid, base, kind, no in self.fetch(_DOMAINS)}
         self._register_values({oid: base for oid, (base, *_) in domains.items()})
-        columns = [_name_base(row, domains) for row in self._fetch(_COLUMNS)]
-        views = {(schema, name): sql for schema, name, sql in self._fetch(_VIEWS)}
-        tables = gather_tables(columns, self._fetch(_CONSTRAINTS), views)
+        columns = [_name_base(row, domains) for row in self.fetch(_COLUMNS)]
+        views = {(schema, name): sql for schema, name, sql in self.fetch(_VIEWS)}
+        tables = gather_tables(columns, self.fetch(_CONSTRAINTS), views)
         self.tables = [table for table in tables if table.columns]
         bare = [f"{table.schema}.{table.name}" for table in tables if not table.columns]
         self.notes += [f"{name} is left out: it has no column" for name in bare]
-        (path,) = self._fetch("SELECT current_schemas(false)::text[]")[0]
+        (path,) = self.fetch("SELECT current_schemas(false)::text[]")[0]
         others = {table.schema for table in self.tables} - {*path}
         self.schemas = [*path, *sorted(others)]
-        settings = {name: (setting, source) for name, setting, source in self._fetch(_SETTINGS)}
+        settings = {name: (setting, source) for name, setting, source in self.fetch(_SETTINGS)}
         self._is_iso = settings["DateStyle"][0].startswith("ISO")
         if settings["search_path"][1] == _DEFAULT:
             names = ", ".join(map(quote_names, self.schemas)) or "public"
-            self._fetch(f"SET search_path = {names}")
+            self.fetch(f"SET search_path = {names}")
         self._describe_session(settings, is_dump=is_dump)
-        self._fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
-        self._fetch("SAVEPOINT start")
+        self.fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
+        self.fetch("SAVEPOINT start")
 
     def _register_values(self, bases: dict[int, int]) -> None:
         from psycopg.adapt import Loader
@@ -164,7 +166,7 @@ class Postgres:
         adapters.register_loader("timestamptz", Instant)
         adapters.register_loader("timetz", TimeOfDay)
         adapters.register_loader("bpchar", Padded)
-        for oid, array_oid, name in self._fetch(_OWN_TYPES):
+        for oid, array_oid, name in self.fetch(_OWN_TYPES):
             base = oid
             while base in bases:
                 base = bases[base]
@@ -193,7 +195,7 @@ class Postgres:
         if others:
             self.notes.append(f"gold is executed with what its sessions have: {'; '.join(others)}")
 
-    def _fetch(self, sql: str) -> list[Row]:
+    def fetch(self, sql: str) -> list[Row]:
         with self._connection.cursor() as cursor:
             cursor.execute(sql.encode())
             return cursor.fetchall() if cursor.description else []
@@ -214,12 +216,12 @@ class Postgres:
             raise EngineError(first_line(error)) from error
         finally:
             with contextlib.suppress(psycopg.Error):
-                self._fetch("ROLLBACK TO start")
+                self.fetch("ROLLBACK TO start")
 
     def read_rows(self, table: SourceTable) -> Generator[Row]:
         columns = [quote_names(column.name) for column in table.columns]
         with self._undo():
-            self._fetch(_READING)
+            self.fetch(_READING)
             with self._connection.cursor(name="rows") as cursor:
                 cursor.itersize = BATCH
                 cursor.execute(select_all(table, columns).encode())
@@ -262,6 +264,15 @@ class Postgres:
         forms = {**dict.fromkeys(_DATES, "to_json({}) #>> '{{}}'"), _INSTANT: instant}
         columns = (forms.get(kind, "{}").format(n) for kind, n in zip(kinds, names, strict=True))
         return f"SELECT {', '.join(columns)} FROM (\n{sql}\n) AS answer ({', '.join(names)})"
+
+    def split_url(self) -> tuple[str, dict[str, str]]:
+        """Return how a program of Postgres is told of the database: what others may see, and the
+        variables of its environment, which have the password."""
+        from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+        parts = {key: str(value) for key, value in conninfo_to_dict(self._url).items()}
+        password = parts.pop("password", None) or os.environ.get("PGPASSWORD")
+        return make_conninfo("", **parts), {"PGPASSWORD": password} if password else {}
 
     def close(self) -> None:
         self._connection.close()

@@ -110,7 +110,7 @@ def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iter
         if "user" in owner:
             shutil.chown(folder, owner["user"], owner["group"])
         with _Server(dump, folder, programs, owner, said) as server:
-            size_bytes = sum(each.stat().st_size for each in _list_files(content))
+            size_bytes = sum(each.stat().st_size for each in list_dump_files(content))
             limit_s = _LOAD_SECONDS + size_bytes // 1_000_000
             with server.end_after(limit_s), contextlib.ExitStack() as stack:
                 loader = DumpLoader(dump, server.connect)
@@ -171,7 +171,7 @@ def _find_owner() -> dict[str, Any]:
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
-def _list_files(dump: Path) -> list[Path]:
+def list_dump_files(dump: Path) -> list[Path]:
     """The files of a dump. Those of a folder are files, and no links to others.
 
     Raises:
@@ -323,7 +323,7 @@ def _restore(
             raise InputError(f"{dump}: toc.dat has '../': expected a dump in the custom format")
         copy = folder / "dump"
         copy.mkdir()
-        for file in _list_files(dump):
+        for file in list_dump_files(dump):
             shutil.copyfile(file, copy / file.name)
             (copy / file.name).chmod(0o644)
         copy.chmod(0o755)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import re
 import tempfile
@@ -18,6 +19,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import list_files
 from answerkey.base.secrets import has_plain_userinfo, hide_secrets
 from answerkey.corpus.corpora import PAGE
+from answerkey.engines.names import name_engine
 from answerkey.engines.sqlite.files import check_db_id
 from answerkey.intake.delimited import TypeChoices
 from answerkey.intake.engines import (
@@ -26,12 +28,15 @@ from answerkey.intake.engines import (
     POSTGRES,
     SQLITE,
     TABLE_FILES,
+    DatabaseText,
     DuckDB,
     Engine,
     list_table_files,
 )
+from answerkey.intake.keeping import read_kept_text
 from answerkey.intake.mysql import MySQL
 from answerkey.intake.postgres import Postgres
+from answerkey.intake.postgres_text import dump_server, restore_dump
 from answerkey.intake.questions import DB_ID, GivenQuestions
 from answerkey.intake.servers import copy_bounded, limit_unpacked, load_dump
 
@@ -77,6 +82,8 @@ class GivenDatabase(NamedTuple):
     path: the file, if it is SQLite's.
     dialect: of its queries, unless somebody says otherwise.
     descriptions: a folder that says what columns mean.
+    kept: the engine of its database in the corpus.
+    text: the SQL text of a database that stays one of its engine, if there is some.
     is_named: whether the name is one that somebody gave.
     """
 
@@ -88,6 +95,8 @@ class GivenDatabase(NamedTuple):
     path: Path | None = None
     descriptions: Path | None = None
     is_named: bool = False
+    kept: str = SQLITE
+    text: DatabaseText | None = None
 
 
 def open_source(
@@ -97,48 +106,69 @@ def open_source(
     without: Path,
     types: TypeChoices | None = None,
     dialect: str | None = None,
+    engine: str | None = None,
 ) -> GivenDatabase:
     """Open a database by its path, URL, or NAME=PATH; the stack closes it.
 
     without: the file of questions, which is no table.
     types: what somebody said of columns of CSV and TSV.
     dialect: of gold SQL, if somebody says it. It decides whose SQL text is that could be anybody's.
+    engine: of the corpus's database, if somebody says it; SQLITE converts.
 
     Raises:
         FileNotFoundError: nothing is there.
-        InputError: it is none that can be read, with what it seems to be.
+        InputError: it is none that can be read, with what it seems to be; or cannot have the
+            engine.
     """
+    opened = _open_named(text, _Opening(stack, without, types, dialect, engine))
+    if engine not in (None, opened.kept):
+        raise InputError(
+            f"{opened.place}: {opened.kind}, which gives a database of {opened.kept}: expected"
+            f" --engine {opened.kept}{f' or {SQLITE}' * (opened.kept != SQLITE)}, found {engine}"
+        )
+    return opened
+
+
+class _Opening(NamedTuple):
+    """The options of `open_source`."""
+
+    stack: ExitStack
+    without: Path
+    types: TypeChoices | None
+    dialect: str | None
+    engine: str | None
+
+    def keep(self, engine: str) -> str:
+        """Return the engine of the corpus's database, for one of an engine that is not SQLite's."""
+        return SQLITE if self.engine == SQLITE else engine
+
+
+def _open_named(text: str, how: _Opening) -> GivenDatabase:
     named = _NAMED.fullmatch(text)
     if named and not Path(text).exists():
         name, text = named[1], named[2]
-        opened = _open(text, stack, without, types, dialect)
+        opened = _open(text, how)
         return opened._replace(name=check_db_id(name), is_named=True)
-    return _open(text, stack, without, types, dialect)
+    return _open(text, how)
 
 
-def _open(
-    text: str,
-    stack: ExitStack,
-    without: Path,
-    types: TypeChoices | None,
-    dialect: str | None,
-) -> GivenDatabase:
+def _open(text: str, how: _Opening) -> GivenDatabase:
     url = _URL.match(text)
     if url is not None:
-        return _open_url(text, _SCHEMES.get(url[1].lower()), stack)
+        return _open_url(text, _SCHEMES.get(url[1].lower()), how)
     path = Path(text)
     if not path.exists():
         raise FileNotFoundError(f"No {path}: expected {EXPECTED}")
     if path.is_dir():
-        return _open_folder(path, stack, without, types)
+        return _open_folder(path, how)
     if not path.is_file():  # it may never end
         raise InputError(f"{path}: a pipe, socket or device: expected a file, a folder or a URL")
     name = check_db_id(path.name.partition(".")[0] or path.name)
     if path.suffix.lower() in TABLE_FILES:
-        return _open_tables(name, path, [path], stack, types)
+        return _open_tables(name, path, [path], how)
     content = path
     if path.suffix.lower() == ".gz":
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="answerkey-"))
+        folder = how.stack.enter_context(tempfile.TemporaryDirectory(prefix="answerkey-"))
         content = Path(folder) / path.stem
         try:
             with gzip.open(path) as packed, content.open("wb") as file:
@@ -146,11 +176,11 @@ def _open(
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path}: expected what gzip packed: {error}") from error
         if content.suffix.lower() in TABLE_FILES:
-            return _open_tables(name, path, [content], stack, types)
-    return _open_file(name, path, content, stack, dialect)
+            return _open_tables(name, path, [content], how)
+    return _open_file(name, path, content, how)
 
 
-def _open_url(url: str, dialect: str | None, stack: ExitStack) -> GivenDatabase:
+def _open_url(url: str, dialect: str | None, how: _Opening) -> GivenDatabase:
     place = hide_secrets(url)
     if not has_plain_userinfo(url):
         raise InputError(
@@ -167,23 +197,24 @@ def _open_url(url: str, dialect: str | None, stack: ExitStack) -> GivenDatabase:
         engine, kind = Postgres(f"postgresql://{rest}"), "a database of Postgres"
     else:
         engine, kind = MySQL(f"mysql://{rest}"), "a database of MySQL"
-    stack.callback(engine.close)
-    return GivenDatabase(check_db_id(name), place, kind, dialect, engine)
+    how.stack.callback(engine.close)
+    given = GivenDatabase(check_db_id(name), place, kind, dialect, engine)
+    if isinstance(engine, Postgres) and how.keep(POSTGRES) == POSTGRES:
+        return given._replace(kept=POSTGRES, text=dump_server(engine, place))
+    return given
 
 
-def _open_folder(
-    path: Path, stack: ExitStack, without: Path, types: TypeChoices | None
-) -> GivenDatabase:
+def _open_folder(path: Path, how: _Opening) -> GivenDatabase:
     name = check_db_id(path.resolve().name)
     if (path / "toc.dat").is_file():
-        return _open_dump(name, path, path, stack, is_text=False)
-    questions = without.resolve()
+        return _open_dump(name, path, path, how, is_text=False)
+    questions = how.without.resolve()
     files = [file for file in list_table_files(path) if file.resolve() != questions]
     if not files:
         found = ", ".join(each.name for each in list_files(path, "*")[:5]) or "nothing"
         words = f"expected files of tables ({', '.join(TABLE_FILES)})"
         raise InputError(f"{path}: {words}, found {found}")
-    source = _open_tables(name, path, files, stack, types)
+    source = _open_tables(name, path, files, how)
     known = {*files, path / DESCRIPTIONS}
     others = [each for each in list_files(path, "*") if each not in known]
     unread = [each.name for each in others if each.resolve() != questions]
@@ -193,25 +224,21 @@ def _open_folder(
     return source
 
 
-def _open_tables(
-    name: str, path: Path, files: list[Path], stack: ExitStack, types: TypeChoices | None
-) -> GivenDatabase:
+def _open_tables(name: str, path: Path, files: list[Path], how: _Opening) -> GivenDatabase:
     repeated = {file.stem.casefold() for file in files}
     if len(repeated) < len(files):
         names = ", ".join(file.name for file in files)
         raise InputError(f"{path}: two files would be one table: {names}")
-    engine = DuckDB.open_tables(files, types)
-    stack.callback(engine.close)
+    engine = DuckDB.open_tables(files, how.types)
+    how.stack.callback(engine.close)
     kinds = " and ".join(sorted({file.suffix.lower()[1:].upper() for file in files}))
     # Who has files of tables may write SQL of anything.
-    return GivenDatabase(
-        name, str(path), f"files of {kinds}", SQLITE, engine, None, _find_words(path)
-    )
+    kept = SQLITE if how.dialect == SQLITE and how.engine is None else how.keep(DUCKDB)
+    given = GivenDatabase(name, str(path), f"files of {kinds}", kept, engine, kept=kept)
+    return given._replace(descriptions=_find_words(path))
 
 
-def _open_file(
-    name: str, path: Path, content: Path, stack: ExitStack, dialect: str | None
-) -> GivenDatabase:
+def _open_file(name: str, path: Path, content: Path, how: _Opening) -> GivenDatabase:
     with content.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_SQLITE_HEADER):
@@ -222,18 +249,22 @@ def _open_file(
         )
     if head[8:12] == b"DUCK":
         engine = DuckDB.open_file(content)
-        stack.callback(engine.close)
-        return GivenDatabase(
-            name, str(path), "a file of DuckDB", DUCKDB, engine, None, _find_words(path)
-        )
+        how.stack.callback(engine.close)
+        given = GivenDatabase(name, str(path), "a file of DuckDB", DUCKDB, engine)
+        return given._replace(descriptions=_find_words(path), kept=how.keep(DUCKDB))
     if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
-        return _open_dump(name, path, content, stack, is_text=False)
+        return _open_dump(name, path, content, how, is_text=False)
     if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise InputError(f"{path}: text in UTF-16, as `>` of PowerShell writes it: expected UTF-8")
     is_text = path.suffix.lower() == ".sql" or content.suffix.lower() == ".sql"
-    kind = _find_dialect(head.decode("utf-8", errors="replace"), dialect if is_text else None)
+    text = head.decode("utf-8", errors="replace")
+    if is_text and _is_of_duckdb(content, how):
+        given = GivenDatabase(name, str(path), "SQL text of DuckDB", DUCKDB, kept=DUCKDB)
+        text_kept = read_kept_text(content, path, DUCKDB)
+        return given._replace(descriptions=_find_words(path), text=text_kept)
+    kind = _find_dialect(text, (how.engine or how.dialect) if is_text else None)
     if kind == POSTGRES:
-        return _open_dump(name, path, content, stack, is_text=True)
+        return _open_dump(name, path, content, how, is_text=True)
     if kind == MYSQL:
         raise InputError(
             f"{path}: a dump of MySQL, which only a server of it can read: load it into one"
@@ -242,6 +273,11 @@ def _open_file(
     if is_text:
         return GivenDatabase(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
     raise InputError(f"{path}: starts with {head[:16]!r}: expected {EXPECTED}")
+
+
+def _is_of_duckdb(content: Path, how: _Opening) -> bool:
+    """Return whether SQL text is DuckDB's: by its name, or since somebody says so."""
+    return name_engine(content) == DUCKDB or how.engine == DUCKDB
 
 
 def _find_dialect(text: str, said: str | None) -> str | None:
@@ -256,12 +292,17 @@ def _find_dialect(text: str, said: str | None) -> str | None:
 
 
 def _open_dump(
-    name: str, path: Path, content: Path, stack: ExitStack, *, is_text: bool
+    name: str, path: Path, content: Path, how: _Opening, *, is_text: bool
 ) -> GivenDatabase:
-    loaded = stack.enter_context(load_dump(content, is_text=is_text, dump=path))
+    given = GivenDatabase(name, str(path), "a dump of Postgres", POSTGRES)
+    if how.keep(POSTGRES) == POSTGRES:
+        with contextlib.nullcontext(content) if is_text else restore_dump(content) as file:
+            text = read_kept_text(file, path, POSTGRES)
+        return given._replace(kept=POSTGRES, text=text)
+    loaded = how.stack.enter_context(load_dump(content, is_text=is_text, dump=path))
     engine = Postgres(loaded.url, notes=loaded.notes, is_dump=True)
-    stack.callback(engine.close)
-    return GivenDatabase(name, str(path), "a dump of Postgres", POSTGRES, engine)
+    how.stack.callback(engine.close)
+    return given._replace(engine=engine)
 
 
 def _find_words(path: Path) -> Path | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from answerkey.engines.database import Limits
@@ -71,18 +71,29 @@ def _has_rows_of(converter: Converter, view: SourceTable, path: Path) -> bool:
         return comparer.are_same(here, there)
 
 
-def write_comments(engine: Engine, made: Iterable[ConvertedTable], folder: Path) -> None:
-    """Write what comments say of columns, as BIRD has it: a CSV file a table."""
+def list_comments(engine: Engine, made: Iterable[ConvertedTable]) -> dict[str, dict[str, str]]:
+    """Return what comments say of columns, by the names of tables and columns in SQLite."""
     tables = {(table.schema, table.name): table for table in engine.tables}
-    for converted in made:
-        table = tables[converted.place]
-        if any(column.comment for column in table.columns):
+    return {
+        converted.name: {
+            name: column.comment
+            for (name, *_), column in zip(
+                converted.columns, tables[converted.place].columns, strict=True
+            )
+        }
+        for converted in made
+    }
+
+
+def write_comments(comments: Mapping[str, Mapping[str, str]], folder: Path) -> None:
+    """Write what comments say of columns, as BIRD has it: a CSV file a table."""
+    for table, columns in comments.items():
+        if any(columns.values()):
             text = io.StringIO(newline="")
             writer = csv.writer(text)
             names = ("original_column_name", "column_name", "column_description")
             writer.writerow((*names, "value_description"))
-            columns = zip(converted.columns, table.columns, strict=True)
-            writer.writerows((name, "", column.comment, "") for (name, *_), column in columns)
+            writer.writerows((name, "", words, "") for name, words in columns.items())
             folder.mkdir(parents=True, exist_ok=True)
-            file = folder / f"{converted.name.replace('/', '_')}.csv"
+            file = folder / f"{table.replace('/', '_')}.csv"
             file.write_text(text.getvalue(), encoding="utf-8", newline="")

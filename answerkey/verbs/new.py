@@ -36,6 +36,10 @@ def add_sources(parser: argparse.ArgumentParser, read_path: ReadPath) -> None:
         help="JSON, JSON Lines, CSV or Excel (default: what lies in DIR)",
     )
     parser.add_argument(
+        "--engine",
+        help="of the corpus's database: its own, duckdb or postgres, or sqlite, which converts it",
+    )
+    parser.add_argument(
         "--dialect", help="of gold SQL, such as postgres (default: that of the database)"
     )
     parser.add_argument(

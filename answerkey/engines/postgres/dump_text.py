@@ -58,6 +58,7 @@ class DumpReader:
         self._dump = dump
         self._has_escapes = has_escapes
         self.is_headed = self.is_complete = False  # as a comment says
+        self.commands: list[int] = []  # the lines that are one of psql
         self._line = b""
         self._at = 0  # in the line
         self._number = 0
@@ -173,6 +174,7 @@ class DumpReader:
         if found is None:
             raise self._refuse()
         self._at = len(self._line)
+        self.commands.append(self._number)
         if found[1] == b"encoding":
             name = re.sub(rb"[^\w-]", b"", found[2] or b"")
             return Statement(b"SET client_encoding = '" + name + b"'", self._number)

@@ -1,0 +1,182 @@
+"""A database of DuckDB as SQL text: what makes its types, sequences and tables; their rows; and
+what makes its macros and views.
+
+The same database gives the same text. Rows stand in the order of their primary key, or as they are
+stored. A value that is no number is text that DuckDB casts to the type of its column, and DuckDB
+says, for each value, whether that gives the value again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import islice
+
+from answerkey.base.log import spell_count
+from answerkey.intake.engines import DuckDB, Row, SourceTable, quote_names, select_all
+
+_ROWS = 1000  # of one INSERT
+_NUMBERS = re.compile(r"U?(TINY|SMALL|BIG)?INT(EGER)?|BOOLEAN|DECIMAL\(.*\)")
+_OWN = "database_name = current_database() AND NOT internal"
+_SCHEMAS = f"""
+SELECT schema_name FROM duckdb_schemas() WHERE {_OWN} AND schema_name <> 'main' ORDER BY oid"""
+_TYPES = f"""
+SELECT schema_name, type_name, labels FROM duckdb_types() WHERE {_OWN} ORDER BY type_oid"""
+_SEQUENCES = (
+    "SELECT sql FROM duckdb_sequences() WHERE database_name = current_database() ORDER BY 1"
+)
+_TABLES = f"SELECT schema_name, table_name, sql, comment FROM duckdb_tables() WHERE {_OWN}"
+_INDEXES = """
+SELECT sql FROM duckdb_indexes() WHERE database_name = current_database() AND sql IS NOT NULL
+ORDER BY 1"""
+_GENERATED = f"""
+SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE {_OWN} AND is_generated"""
+_VIEWS = f"""
+SELECT view_oid, sql, schema_name, view_name, comment FROM duckdb_views() WHERE {_OWN}"""
+_MACROS = f"""
+SELECT function_oid, schema_name, function_name, function_type, parameters, macro_definition
+FROM duckdb_functions() WHERE {_OWN} AND macro_definition IS NOT NULL"""
+
+
+def write_text(engine: DuckDB, lose: list[str]) -> Iterator[str]:
+    """Yield the statements of a database. lose: takes what of it the text does not have.
+
+    Raises:
+        EngineError: a table cannot be read.
+    """
+    for (name,) in engine.fetch(_SCHEMAS):
+        yield f"CREATE SCHEMA {quote_names(name)};\n"
+    for schema, name, labels in engine.fetch(_TYPES):
+        place = quote_names(schema, name)
+        yield f"CREATE TYPE {place} AS {_describe_type(engine, place, labels)};\n"
+    for (sql,) in engine.fetch(_SEQUENCES):
+        yield f"{sql}\n"
+    made = {(schema, name): (sql, words) for schema, name, sql, words in engine.fetch(_TABLES)}
+    tables = [table for table in engine.tables if (table.schema, table.name) in made]
+    for table in tables:
+        place = quote_names(table.schema, table.name)
+        sql, words = made[table.schema, table.name]
+        yield f"{sql}\n"
+        if words:
+            yield f"COMMENT ON TABLE {place} IS {_quote(words)};\n"
+        for column in table.columns:
+            if column.comment:
+                where = quote_names(table.schema, table.name, column.name)
+                yield f"COMMENT ON COLUMN {where} IS {_quote(column.comment)};\n"
+    for (sql,) in engine.fetch(_INDEXES):
+        yield f"{sql}\n"
+    generated = set(engine.fetch(_GENERATED))
+    for table in tables:
+        yield from _write_rows(engine, table, generated, lose)
+    yield from _write_views(engine)
+
+
+def _describe_type(engine: DuckDB, place: str, labels: Sequence[str] | None) -> str:
+    if labels is not None:
+        return f"ENUM ({', '.join(map(_quote, labels))})"
+    ((kind,),) = engine.fetch(f"SELECT typeof(NULL::{place})")
+    return str(kind)
+
+
+def _write_views(engine: DuckDB) -> Iterator[str]:
+    """Yield macros and views as they were made: one may use those before it."""
+    made: dict[int, str] = {}
+    for number, sql, schema, name, words in engine.fetch(_VIEWS):
+        made[number] = f"{sql}\n"
+        if words:
+            made[number] += f"COMMENT ON VIEW {quote_names(schema, name)} IS {_quote(words)};\n"
+    macros: defaultdict[tuple[int, str, str], list[str]] = defaultdict(list)
+    for number, schema, name, kind, parameters, body in engine.fetch(_MACROS):
+        table = "TABLE " * (kind == "table_macro")
+        names = ", ".join(map(quote_names, parameters))
+        macros[number, schema, name].append(f"({names}) AS {table}{body}")
+    for (number, schema, name), forms in macros.items():
+        made[number] = f"CREATE MACRO {quote_names(schema, name)}{', '.join(forms)};\n"
+    for number in sorted(made):
+        yield made[number]
+
+
+def _write_rows(
+    engine: DuckDB, table: SourceTable, generated: set[Row], lose: list[str]
+) -> Iterator[str]:
+    stored = [
+        column
+        for column in table.columns
+        if (table.schema, table.name, column.name) not in generated
+    ]
+    place = quote_names(table.schema, table.name)
+    names = ", ".join(quote_names(column.name) for column in stored)
+    head = f"INSERT INTO {place}{f' ({names})' * (len(stored) < len(table.columns))} VALUES"
+    is_number = [_NUMBERS.fullmatch(column.type) is not None for column in stored]
+    texts = [f"CAST({quote_names(column.name)} AS VARCHAR)" for column in stored]
+    for column, text, is_plain in zip(stored, texts, is_number, strict=True):
+        if not is_plain and column.type != "VARCHAR":
+            again = f"CAST({text} AS {column.type}) IS DISTINCT FROM {quote_names(column.name)}"
+            query = f"SELECT count(*) FROM {place} WHERE {text} IS NOT NULL AND {again}"
+            ((count,),) = engine.fetch(query)
+            if count:
+                words = f"{spell_count(count, 'value')} of {column.name} are not as they were"
+                lose.append(f"{table.name}: {words}, since text does not say all of {column.type}")
+    rows: Iterator[Row] = engine.read_selected(select_all(table, texts))
+    if own := [reference for reference in table.references if _is_own(table, reference.table)]:
+        # A row must stand behind the rows that it refers to, in a statement of its own.
+        columns = [column.name for column in stored]
+        keys = [(reference.columns, reference.referred) for reference in own]
+        rows = iter(_sort_rows([*rows], columns, keys))
+    size = 1 if own else _ROWS
+    while chunk := [*islice(rows, size)]:
+        lines = [f"({', '.join(map(_write_value, row, is_number))})" for row in chunk]
+        yield f"{head}\n" + ",\n".join(lines) + ";\n"
+
+
+def _is_own(table: SourceTable, name: str) -> bool:
+    return table.name.lower() == name.lower()
+
+
+def _sort_rows(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    keys: Sequence[tuple[Sequence[str], Sequence[str]]],
+) -> list[Row]:
+    """Return rows so that each stands behind those that it refers to; as they are, if some refer to
+    each other.
+
+    >>> _sort_rows([(1, 2), (2, None)], ["id", "boss"], [(["boss"], ["id"])])
+    [(2, None), (1, 2)]
+    """
+    needed: dict[int, set[int]] = {number: set() for number in range(len(rows))}
+    for names, referred in keys:
+        own, others = ([columns.index(name) for name in each] for each in (names, referred))
+        places = {tuple(row[at] for at in others): number for number, row in enumerate(rows)}
+        for number, row in enumerate(rows):
+            other = places.get(tuple(row[at] for at in own))
+            if other is not None:
+                needed[number].add(other)
+    sorter = TopologicalSorter(needed)
+    try:
+        return [rows[number] for number in sorter.static_order()]
+    except CycleError:
+        return list(rows)
+
+
+def _write_value(value: str | None, is_number: bool) -> str:
+    """Return a value of SQL, given the text that DuckDB casts it to.
+
+    >>> _write_value("1.50", True), _write_value("it's", False), _write_value(None, False)
+    ('1.50', "'it''s'", 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    return value if is_number else _quote(value)
+
+
+def _quote(text: str) -> str:
+    """Return a text in quotes. No text of SQL can hold a NUL byte.
+
+    >>> _quote("it's"), _quote("a\\0b")
+    ("'it''s'", "('a' || chr(0) || 'b')")
+    """
+    parts = ["'" + part.replace("'", "''") + "'" for part in text.split("\0")]
+    return parts[0] if len(parts) == 1 else f"({' || chr(0) || '.join(parts)})"

@@ -1,0 +1,141 @@
+"""A database that stays one of its engine: its SQL text, and whether its gold runs there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from answerkey.base.errors import InputError
+from answerkey.base.records import replace_file
+from answerkey.corpus.databases import read_text
+from answerkey.engines.database import Database, QueryError
+from answerkey.engines.names import DUCKDB
+from answerkey.engines.opening import load_engine
+from answerkey.engines.schema import Schema, Table, quote_name
+from answerkey.engines.settings import DEFAULTS, cut_head, write_head
+from answerkey.intake.conversion import ConvertedTable
+from answerkey.intake.duckdb_text import write_text
+from answerkey.intake.engines import DatabaseText, DuckDB, EngineError, SourceTable
+from answerkey.intake.postgres_text import read_dump
+
+
+def read_kept_text(content: Path, place: Path, engine: str) -> DatabaseText:
+    """Return SQL text of an engine, with the settings that its first line has.
+
+    place: what errors call it, if it was unpacked from another file.
+
+    Raises:
+        InputError: it is no UTF-8, or its first line is of another engine.
+    """
+    try:
+        settings, text = cut_head(read_text(content), engine)
+    except InputError as error:
+        raise InputError(f"{place}: {str(error).removeprefix(f'{content}: ')}") from error
+    if engine == DUCKDB:
+        return DatabaseText(text, settings)
+    made = read_dump(content, place)
+    made.text = cut_head(made.text, engine)[1]
+    made.settings |= settings
+    return made
+
+
+class KeptDatabase(NamedTuple):
+    """The tables of a database, what is to be said of it, and what comments say of columns, by
+    table and column."""
+
+    tables: list[ConvertedTable]
+    notes: list[str]
+    comments: dict[str, dict[str, str]]
+
+
+def keep_database(
+    engine: str, given: DatabaseText | DuckDB, path: Path, place: str, *, now: str | None
+) -> KeptDatabase:
+    """Write the text of a database, and build it once.
+
+    place: where it comes from, for errors.
+
+    Raises:
+        InputError: no database can be built from the text.
+    """
+    notes: list[str] = []
+    parts: Iterable[str]
+    if isinstance(given, DuckDB):
+        settings, parts = dict(DEFAULTS[engine]), write_text(given, notes)
+        notes += given.notes
+        comments = {
+            table.name: {column.name: column.comment for column in table.columns}
+            for table in given.tables
+        }
+    else:
+        settings, parts = {**DEFAULTS[engine], **given.settings}, [given.text]
+        notes += given.notes
+        comments = given.comments
+    try:
+        with replace_file(path) as file:
+            for part in (write_head(engine, settings), *parts):
+                file.write(part.encode())
+        with load_engine(engine).open(path, now=now) as database:
+            schema = load_engine(engine).read_schema(path)
+            tables = list(_describe_tables(schema, database))
+    except (EngineError, InputError, sqlite3.Error) as error:
+        words = str(error).replace(f"{path}: ", "").replace(str(path), path.name)
+        raise InputError(f"{place}: {words}") from error
+    if isinstance(given, DuckDB):
+        _take_reading(tables, given.tables)
+    return KeptDatabase(tables, notes, comments)
+
+
+def _describe_tables(schema: Schema, database: Database) -> Iterator[ConvertedTable]:
+    for table in schema.tables:
+        columns = [(column.name, column.type, column.type) for column in table.columns]
+        kind = "view" if table.is_view else "table"
+        described = ConvertedTable(("", table.name), table.name, columns, kind)
+        described.keys = list(_describe_keys(table))
+        try:
+            ((count,),) = database.execute(f"SELECT count(*) FROM {quote_name(table.name)}")
+            described.rows = int(count or 0)
+        except QueryError as error:
+            described.lost.append(f"its rows cannot be counted: {error.detail}")
+        yield described
+
+
+def _describe_keys(table: Table) -> Iterator[str]:
+    primary = tuple(
+        column.name
+        for column in sorted(table.columns, key=lambda column: column.primary_key)
+        if column.primary_key
+    )
+    for names in table.unique_keys:
+        kind = "PRIMARY KEY" if names == primary else "UNIQUE"
+        yield f"{kind} ({', '.join(names)})"
+    for key in table.foreign_keys:
+        referred = f"{key.table} ({', '.join(key.referred)})"
+        yield f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {referred}"
+
+
+def _take_reading(made: Iterable[ConvertedTable], sources: Iterable[SourceTable]) -> None:
+    """Say how files were read, and make sure that no row of them is missing."""
+    tables = {table.name: table for table in sources}
+    for table in made:
+        source = tables.get(table.name)
+        if source is None:
+            continue
+        table.guessed, table.remarks, table.warnings = (
+            source.guessed,
+            source.remarks,
+            source.warnings,
+        )
+        if source.rows not in (None, table.rows):
+            raise RuntimeError(f"{table.name}: {source.rows} rows there, and {table.rows} here")
+
+
+def find_fault(database: Database, sql: str) -> str | None:
+    """Return why a query has no answer on its database, or None."""
+    try:
+        database.execute(sql)
+    except QueryError as error:
+        return f"{error.reason}: {error.detail}"
+    return None
