@@ -108,7 +108,7 @@ def load(
     dump = folder / "shop.sql"
     dump.write_text(text, encoding="utf-8")
     with ExitStack() as stack:
-        source = open_source(str(dump), stack, without=Path("q"), dialect=dialect)
+        source = open_source(str(dump), stack, without=Path("q"), dialect=dialect, engine="sqlite")
         engine = source.engine
         assert engine is not None
         return {table.name: list(engine.read_rows(table)) for table in engine.tables}, engine.notes
@@ -223,7 +223,7 @@ def test_dialect_decides_whose_text_is_that_anybody_could_have_written(tmp_path:
         (tmp_path / "shop.sql").write_text(own + text, encoding="utf-8")
         with ExitStack() as stack:
             place = str(tmp_path / "shop.sql")
-            source = open_source(place, stack, without=Path("q"), dialect=said)
+            source = open_source(place, stack, without=Path("q"), dialect=said, engine="sqlite")
         assert source.engine is None
 
 
@@ -282,7 +282,7 @@ def test_no_server_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
 def test_pipe_is_no_file(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     with ExitStack() as stack, pytest.raises(InputError, match="a pipe, socket or device"):
-        open_source(str(tmp_path / name), stack, without=Path("q"))
+        open_source(str(tmp_path / name), stack, without=Path("q"), engine="sqlite")
 
 
 def test_file_that_unpacks_to_too_much_is_refused(
@@ -292,7 +292,7 @@ def test_file_that_unpacks_to_too_much_is_refused(
     with gzip.open(tmp_path / "a.sql.gz", "wb") as packed:
         packed.write(b" " * 20_000_000)
     with ExitStack() as stack, pytest.raises(InputError, match="unpacks to more than"):
-        open_source(str(tmp_path / "a.sql.gz"), stack, without=Path("q"))
+        open_source(str(tmp_path / "a.sql.gz"), stack, without=Path("q"), engine="sqlite")
 
 
 SESSION = """
@@ -373,7 +373,7 @@ def test_values_and_sessions_are_those_of_the_database(tmp_path: Path) -> None:
     (tmp_path / "shop.sql").write_text(SESSION, encoding="utf-8")
     path = tmp_path / "made.sqlite"
     with ExitStack() as stack:
-        source = open_source(str(tmp_path / "shop.sql"), stack, without=Path("q"))
+        source = open_source(str(tmp_path / "shop.sql"), stack, without=Path("q"), engine="sqlite")
         engine = source.engine
         assert engine is not None
         made = {table.name: table for table in convert(engine, path)}
@@ -402,7 +402,9 @@ def test_values_and_sessions_are_those_of_the_database(tmp_path: Path) -> None:
 def test_connection_that_ends_is_no_fault_of_a_query(tmp_path: Path) -> None:
     (tmp_path / "a.sql").write_text(START, encoding="utf-8")
     with ExitStack() as stack:
-        engine = open_source(str(tmp_path / "a.sql"), stack, without=Path("q")).engine
+        engine = open_source(
+            str(tmp_path / "a.sql"), stack, without=Path("q"), engine="sqlite"
+        ).engine
         assert engine is not None
         with pytest.raises(InputError, match="the connection has ended"):
             engine.execute("SELECT pg_terminate_backend(pg_backend_pid())", max_rows=1)

@@ -395,7 +395,9 @@ def test_gold_of_duckdb_is_translated_and_what_differs_is_recorded(project: Path
         FOLDER,
         databases=["theirs/ships.duckdb"],
         questions=write_questions(Path("asked.json"), asked),
+        engine="sqlite",
     )
+    assert told.startswith("Models will write SQLite: converted to it: ships (a file of DuckDB)\n")
     assert "executed there and here: 2 set aside as dialect_differs" in told
     first, second, third = read_records()
     assert first["gold_sql"] == "SELECT CAST(COUNT(*) AS REAL) / 2 FROM ship"
@@ -429,7 +431,7 @@ def test_dialect_of_tables_is_that_in_which_queries_run(
     FOLDER.mkdir(parents=True)
     (FOLDER / "ship.csv").write_text("name,born\nSun,2024-02-29\n", encoding="utf-8")
     write_questions(FOLDER / "questions.json", [{"question": "Q", "sql": sql}])
-    told = make_corpus(FOLDER, dialect=dialect)
+    told = make_corpus(FOLDER, dialect=dialect, engine="sqlite")
     assert ("translated from duckdb" in told) is (expected == "duckdb")
     assert "dialect_differs" not in read_records()[0]
     assert [path.name for path in FOLDER.rglob("*.sqlite")] == ["fleet.sqlite"]
@@ -442,7 +444,7 @@ def make_of_files(files: dict[str, str], sql: str, **options: Any) -> tuple[str,
     for name, text in files.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
     write_questions(FOLDER / "questions.json", [{"question": "Q", "sql": sql}])
-    told = make_corpus(FOLDER, **options)
+    told = make_corpus(FOLDER, **({"engine": "sqlite"} | options))
     return told, (FOLDER / "conversion.md").read_text(encoding="utf-8")
 
 
@@ -504,7 +506,7 @@ def test_queries_that_answer_otherwise_in_another_dialect_are_told(
     (FOLDER / "t.csv").write_text("a,b,n,d\n1,2,ok,2024-01-31\n3,4,OK,2024-02-29\n", "utf-8")
     asked = [{"question": f"Q{n}", "sql": sql} for n, sql in enumerate(queries)]
     write_questions(FOLDER / "questions.json", asked)
-    told = make_corpus(FOLDER, dialect=dialect)
+    told = make_corpus(FOLDER, dialect=dialect, engine="sqlite")
     report = (FOLDER / "conversion.md").read_text(encoding="utf-8")
     for words in (told, report):
         assert ("answer otherwise" in words) is (said is not None)
@@ -541,7 +543,7 @@ def test_one_question_changes_no_table_and_ends_no_other(
     queries = ["SELECT count(*) FROM t", gold, "SELECT sum(a) FROM t WHERE year(day) = 2024"]
     asked = [{"question": f"Q{n}", "sql": sql} for n, sql in enumerate(queries)]
     write_questions(FOLDER / "questions.json", asked)
-    make_corpus(FOLDER, dialect=dialect)
+    make_corpus(FOLDER, dialect=dialect, engine="sqlite")
     first, second, third = read_records()
     assert "dialect_differs" in second
     assert "dialect_differs" not in {**first, **third}

@@ -90,7 +90,9 @@ def dumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def source(dumps: Path) -> Iterator[GivenDatabase]:
     with ExitStack() as stack:
-        yield open_source(str(dumps / "ships.sql"), stack, without=Path("questions"))
+        yield open_source(
+            str(dumps / "ships.sql"), stack, without=Path("questions"), engine="sqlite"
+        )
 
 
 def test_server_that_passes_over_a_signal_while_it_starts_ends_all_the_same(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_each_format_of_a_dump_is_read(dumps: Path, name: str) -> None:
         with gzip.open(dumps / name, "wb") as packed:
             packed.write((dumps / "ships.sql").read_bytes())
     with ExitStack() as stack:
-        opened = open_source(str(dumps / name), stack, without=Path("questions"))
+        opened = open_source(str(dumps / name), stack, without=Path("questions"), engine="sqlite")
         assert (opened.name, opened.kind) == ("ships", "a dump of Postgres")
         assert opened.engine is not None
         assert len(opened.engine.execute("SELECT name FROM ship", max_rows=9)) == 2
@@ -285,7 +287,7 @@ def test_without_postgres_a_dump_says_what_to_do(
     dump.write_text("--\n-- PostgreSQL database dump\n--\n", encoding="utf-8")
     words = r"a\.sql: a dump of Postgres, .*apt-get install postgresql.*postgresql://"
     with ExitStack() as stack, pytest.raises(InputError, match=words):
-        open_source(str(dump), stack, without=Path("questions"))
+        open_source(str(dump), stack, without=Path("questions"), engine="sqlite")
 
 
 MYSQL_TABLES = """
@@ -336,7 +338,7 @@ def mariadb(tmp_path: Path) -> Iterator[str]:
 def test_database_of_mysql_is_read_by_its_url(mariadb: str, tmp_path: Path) -> None:
     path = tmp_path / "made.sqlite"
     with ExitStack() as stack:
-        source = open_source(mariadb, stack, without=Path("questions"))
+        source = open_source(mariadb, stack, without=Path("questions"), engine="sqlite")
         assert (source.name, source.place) == ("fleet", mariadb.replace("p%40ss", "..."))
         engine = source.engine
         assert engine is not None
