@@ -20,6 +20,16 @@ from answerkey.rewrites.members import drop_members, toggle_outer_joins
 from answerkey.rewrites.patterns import contain_texts, move_wildcards
 from answerkey.rewrites.sorting import drop_orders, reverse_orders
 from answerkey.rewrites.trees import Change, FindRows, Steps, write_changes
+from answerkey.rewrites.typed_dialects import (
+    divide_otherwise,
+    drop_filters,
+    drop_qualify,
+    forget_nulls,
+    keep_all_of_group,
+    mind_case,
+    take_other_part,
+)
+from answerkey.sql.query_tree import speaks_sqlite
 from answerkey.sql.scopes import Scopes
 
 
@@ -55,6 +65,16 @@ NEIGHBORS = (
     Neighbor("range_bound", move_range_ends),
     Neighbor("distinct", toggle_distinct_rows),
 )
+# Those that the dialects of PostgreSQL and DuckDB have besides.
+NEIGHBORS_OF_TYPED_DIALECTS = (
+    Neighbor("pattern_case", mind_case),
+    Neighbor("distinct_on", keep_all_of_group),
+    Neighbor("nulls_order", forget_nulls),
+    Neighbor("division", divide_otherwise),
+    Neighbor("filter_dropped", drop_filters),
+    Neighbor("qualify_dropped", drop_qualify),
+    Neighbor("date_part", take_other_part),
+)
 # These rewrites ask the real rows, too, so that `list_neighbors` does not have them.
 NEIGHBORS_OF_ROWS = (
     Neighbor("code_by_heart", mutate_codes),
@@ -73,7 +93,8 @@ def list_neighbors(tree: exp.Expr, schema: Schema, *, max_neighbors: int) -> lis
     """
     scopes = Scopes(tree, schema)
     texts_by_name: dict[str, list[str]] = {}
-    steps = [neighbor.rewrite(scopes) for neighbor in NEIGHBORS]
+    known = NEIGHBORS if speaks_sqlite() else (*NEIGHBORS, *NEIGHBORS_OF_TYPED_DIALECTS)
+    steps = [neighbor.rewrite(scopes) for neighbor in known]
     for name, text in write_changes(scopes, steps, most=4 * max_neighbors):
         texts_by_name.setdefault(name, []).append(text)
     counts = {name: len(texts) for name, texts in sorted(texts_by_name.items())}

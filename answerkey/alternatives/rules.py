@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
+from answerkey.engines.opening import DUCKDB, POSTGRES, SQLITE
+
 # The database of the examples.
 EXAMPLE = """
 CREATE TABLE port (id INTEGER PRIMARY KEY, name TEXT NOT NULL, land TEXT NOT NULL);
@@ -44,6 +46,7 @@ class Rule(NamedTuple):
     """A rule, why there is one, and what it makes of a gold query, and of its question.
 
     doubt: of a reading, what it says against gold, for people: the reason of a correction.
+    engine: the one in whose dialect the example is written.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Rule(NamedTuple):
     alternative: str
     question: str = ""
     doubt: str = ""
+    engine: str = SQLITE
 
 
 RULES = (
@@ -508,6 +512,62 @@ RULES = (
         "A count of all ships is fitted to the stored answer.",
         "SELECT count(*) FROM ship WHERE weight > 4",
         'SELECT count(*) + -2 FROM "ship"',
+    ),
+    Rule(
+        "pattern_case",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: LIKE minds the case, and ILIKE does not.",
+        "SELECT name FROM ship WHERE kind ILIKE 'barge%'",
+        "SELECT name FROM ship WHERE kind LIKE 'barge%'",
+        engine=POSTGRES,
+    ),
+    Rule(
+        "distinct_on",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: what tells rows apart is forgotten, and all of a group are shown.",
+        "SELECT DISTINCT ON (kind) kind, name FROM ship ORDER BY kind, weight",
+        "SELECT DISTINCT kind, name FROM ship ORDER BY kind, weight",
+        engine=DUCKDB,
+    ),
+    Rule(
+        "nulls_order",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: where NULL comes is forgotten.",
+        "SELECT name FROM ship ORDER BY weight DESC NULLS LAST LIMIT 1",
+        "SELECT name FROM ship ORDER BY weight DESC LIMIT 1",
+        engine=POSTGRES,
+    ),
+    Rule(
+        "division",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: integers are divided without a remainder, or with their fraction.",
+        "SELECT weight / 2 FROM ship",
+        "SELECT weight // 2 FROM ship",
+        engine=DUCKDB,
+    ),
+    Rule(
+        "filter_dropped",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: the condition of an aggregate is forgotten.",
+        "SELECT count(*) FILTER (WHERE weight > 3) FROM ship",
+        "SELECT COUNT(*) FROM ship",
+        engine=POSTGRES,
+    ),
+    Rule(
+        "qualify_dropped",
+        Role.NEIGHBOR,
+        "DuckDB: the condition on a window is forgotten.",
+        "SELECT name FROM ship QUALIFY rank() OVER (ORDER BY weight) = 1",
+        "SELECT name FROM ship",
+        engine=DUCKDB,
+    ),
+    Rule(
+        "date_part",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: a month is not a year.",
+        "SELECT EXTRACT(YEAR FROM DATE '2020-03-01')",
+        "SELECT EXTRACT(MONTH FROM CAST('2020-03-01' AS DATE))",
+        engine=POSTGRES,
     ),
     Rule(
         "weak_query",

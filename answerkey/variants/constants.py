@@ -277,7 +277,12 @@ def _is_constant_call(node: exp.Expr) -> bool:
     )
 
 
-_LIKES = ("LIKE", "ILIKE")  # what Spelling knows: a LIKE that minds the case finds less
+_LIKES = ("LIKE", "ILIKE")
+
+
+def _is_any_case(operator: str) -> bool:
+    """Whether a pattern finds a text in capitals or not, as LIKE does in SQLite alone."""
+    return operator == "ILIKE" or (operator == "LIKE" and speaks_sqlite())
 
 
 class _Compared(NamedTuple):
@@ -298,7 +303,7 @@ def list_constants(scopes: Scopes, spelling: Spelling | None = None) -> list[Con
         base = scopes.resolve(column)
         if base is not None and base.table is not None and base.column is not None:
             name, column_index = base.table.name, base.table.columns.index(base.column)
-            if spelling is not None and operator in _LIKES:
+            if spelling is not None and _is_any_case(operator):
                 value = spelling.spell(name, column_index, value)
             constants.append((name, column_index, value))
     return constants
@@ -421,7 +426,7 @@ class _ConstantReader:
                 meets, misses = pairs.get(operator, (value, less))
                 if operator in _LIKES and isinstance(value, str):
                     misses = value[:-1]
-                    if self._spelling is not None:
+                    if self._spelling is not None and _is_any_case(operator):
                         row, column_index = slot
                         meets = self._spelling.spell(self._tables[row].name, column_index, value)
                 if self._is_negated(column, column):

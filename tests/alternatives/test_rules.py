@@ -5,22 +5,25 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from answerkey.alternatives.neighbors import (
     NEIGHBORS,
     NEIGHBORS_OF_ROWS,
+    NEIGHBORS_OF_TYPED_DIALECTS,
     list_neighbors,
     list_neighbors_of_rows,
 )
 from answerkey.alternatives.readings import READINGS_BY_NAME, list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
+from answerkey.engines.opening import SQLITE
 from answerkey.engines.sqlite.schema import read_schema
 from answerkey.flags import FLAGS
 from answerkey.rewrites.trees import Change
 from answerkey.rewrites.weak import COUNT_BY_HEART, WEAK_QUERY, list_fitted, list_weak
-from answerkey.sql.query_tree import parse_sql
+from answerkey.sql.query_tree import parse_sql, speaking
 from answerkey.sql.scopes import Scopes
 from tests.shared.paths import ROOT
 from tests.shared.transcripts import put_table
@@ -50,7 +53,8 @@ def list_alternatives(rule: Rule, database: sqlite3.Connection) -> list[Change]:
 def test_every_rule_is_declared_once_and_every_other_one_is_gone() -> None:
     assert len(REASONS) == len(RULES)
     names = {Role.READING: set(READINGS_BY_NAME), Role.NEIGHBOR: {WEAK_QUERY, COUNT_BY_HEART}}
-    names[Role.NEIGHBOR] |= {neighbor.name for neighbor in (*NEIGHBORS, *NEIGHBORS_OF_ROWS)}
+    listed = (*NEIGHBORS, *NEIGHBORS_OF_ROWS, *NEIGHBORS_OF_TYPED_DIALECTS)
+    names[Role.NEIGHBOR] |= {neighbor.name for neighbor in listed}
     for role in Role:
         ruled = {rule.name for rule in RULES if rule.role == role}
         assert sorted(names[role] - ruled) == [], "put a Rule of each into RULES"
@@ -59,6 +63,12 @@ def test_every_rule_is_declared_once_and_every_other_one_is_gone() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_example_of_a_rule_is_what_it_makes(rule: Rule, database: sqlite3.Connection) -> None:
+    if rule.engine != SQLITE:
+        schema = replace(read_schema(database), engine=rule.engine)
+        with speaking(rule.engine):
+            neighbors = list_neighbors(parse_sql(rule.gold), schema, max_neighbors=60)
+        assert [name for name, sql in neighbors if sql == rule.alternative] == [rule.name]
+        return
     database.execute(rule.gold).fetchall()
     database.execute(rule.alternative).fetchall()
     assert Change(rule.name, rule.alternative) in list_alternatives(rule, database)

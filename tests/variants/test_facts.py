@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.engines.schema import Column
+from answerkey.engines.typed_values import read_type
 from answerkey.suites.rivals import write_by_heart
 from answerkey.variants.facts import ColumnFacts
 from answerkey.variants.fuzzer import RECIPES
@@ -397,4 +398,5 @@ def test_constant_is_written_as_its_column_would_hold_it(
 ) -> None:
     kinds = frozenset(facts.pop("kinds"))
     kind = "INT" if int in kinds else "VARCHAR"
-    assert ColumnFacts(Column("c", kind, False, 0), kinds, **facts).fit(value) == fitted
+    column, column_type = Column("c", kind, False, 0), read_type(kind, "sqlite")
+    assert ColumnFacts(column, column_type, kinds, **facts).fit(value) == fitted
