@@ -39,7 +39,7 @@ def main(params: Params) -> None:
     for name, words in done.unreadable.items():
         log.warning(f"warning: the questions of {name} are set aside: {words}")
     unread = [{"database_name": name, "tables": []} for name in done.unreadable]
-    read = (read_tables(name, path, now=done.clocks[name]) for name, path in done.paths.items())
+    read = (read_tables(name, path) for name, path in done.paths.items())
     write_jsonl(SCHEMAS, chain(read, unread))
     size = format_size(sum(path.stat().st_size for path in done.paths.values()))
     log.info(

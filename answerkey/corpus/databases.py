@@ -403,7 +403,7 @@ def write_database_text(
         file.write((write_head(engine, {**found, **settings}) + text).encode())
     try:
         with made_by.open(path, now=now):
-            made_by.read_schema(path, now=now)
+            made_by.read_schema(path)
     except (InputError, sqlite3.Error) as error:
         path.unlink()
         fault = error.fault if isinstance(error, UnreadableDatabaseError) else str(error)

@@ -69,13 +69,12 @@ class DatabaseSource(NamedTuple):
 
 
 class Downloads(NamedTuple):
-    """The paths of all databases by name; how many were kept unchanged; the fault of each other
-    one; and the instants at which texts make their rows, if their corpora have one."""
+    """The paths of all databases by name; how many were kept unchanged; and the fault of each other
+    one."""
 
     paths: dict[str, Path]
     kept: int
     unreadable: dict[str, str]
-    clocks: dict[str, str | None]
 
 
 def download_spider_databases(
@@ -162,8 +161,7 @@ def update_databases(corpora: Iterable[Corpus], output_dir: Path, *, limits: Dow
     _write_manifest(output_dir, hashes | made, sources, faults)
     _remove_others(output_dir, paths)
     shutil.rmtree(staging, ignore_errors=True)
-    clocks = {name: sources[name].origin.get("now") for name in paths}
-    return Downloads(paths, len(hashes), faults, clocks)
+    return Downloads(paths, len(hashes), faults)
 
 
 def _find_made(folder: Path, sources: Mapping[str, DatabaseSource]) -> dict[str, str]:

@@ -128,8 +128,8 @@ class Engine(Protocol):
             sqlite3.DatabaseError: the file is no database, or a corrupt one.
         """
 
-    def read_schema(self, path: Path, *, now: str | None = None) -> Schema:
-        """Return the tables and views of a database; now: as it is opened with."""
+    def read_schema(self, path: Path) -> Schema:
+        """Return the tables and views of a database."""
 
     def open_reordered(
         self, path: Path, limits: Limits | None, *, now: str | None, folder: Path | None

@@ -78,7 +78,7 @@ def keep_database(
             for part in (write_head(engine, settings), *parts):
                 file.write(part.encode())
         with load_engine(engine).open(path, now=now) as database:
-            schema = load_engine(engine).read_schema(path, now=now)
+            schema = load_engine(engine).read_schema(path)
             tables = list(_describe_tables(schema, database))
     except (EngineError, InputError, sqlite3.Error) as error:
         words = str(error).replace(f"{path}: ", "").replace(str(path), path.name)
