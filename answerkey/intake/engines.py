@@ -161,6 +161,16 @@ def gather_tables(
     return list(tables.values())
 
 
+def name_table(schema: str, name: str, search_path: Sequence[str]) -> str:
+    """Return what an engine of a corpus calls a table: its schema stands before it, unless a query
+    need not say it.
+
+    >>> name_table("public", "ship", ["public"]), name_table("sales", "ship", ["public"])
+    ('ship', 'sales.ship')
+    """
+    return name if schema in search_path else f"{schema}.{name}"
+
+
 def quote_names(*names: str, mark: str = '"') -> str:
     """
     >>> quote_names("sales", 'a"b')

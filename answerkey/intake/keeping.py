@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from answerkey.base.errors import InputError
+from answerkey.base.reasons import Reason
 from answerkey.base.records import replace_file
 from answerkey.corpus.databases import read_text
 from answerkey.engines.database import Database, QueryError
@@ -15,9 +16,10 @@ from answerkey.engines.names import DUCKDB
 from answerkey.engines.opening import load_engine
 from answerkey.engines.schema import Schema, Table, quote_name
 from answerkey.engines.settings import DEFAULTS, cut_head, write_head
+from answerkey.intake.clock_words import name_clock
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.duckdb_text import write_text
-from answerkey.intake.engines import DatabaseText, DuckDB, EngineError, SourceTable
+from answerkey.intake.engines import DatabaseText, DuckDB, EngineError, SourceTable, name_table
 from answerkey.intake.postgres_text import read_dump
 
 
@@ -66,7 +68,9 @@ def keep_database(
         settings, parts = dict(DEFAULTS[engine]), write_text(given, notes)
         notes += given.notes
         comments = {
-            table.name: {column.name: column.comment for column in table.columns}
+            name_table(table.schema, table.name, ["main"]): {
+                column.name: column.comment for column in table.columns
+            }
             for table in given.tables
         }
     else:
@@ -81,7 +85,8 @@ def keep_database(
             schema = load_engine(engine).read_schema(path)
             tables = list(_describe_tables(schema, database))
     except (EngineError, InputError, sqlite3.Error) as error:
-        words = str(error).replace(f"{path}: ", "").replace(str(path), path.name)
+        words = str(error).removeprefix("Corrupt database: ")
+        words = words.replace(f"{path}: ", "").replace(str(path), path.name)
         raise InputError(f"{place}: {words}") from error
     if isinstance(given, DuckDB):
         _take_reading(tables, given.tables)
@@ -95,7 +100,8 @@ def _describe_tables(schema: Schema, database: Database) -> Iterator[ConvertedTa
         described = ConvertedTable(("", table.name), table.name, columns, kind)
         described.keys = list(_describe_keys(table))
         try:
-            ((count,),) = database.execute(f"SELECT count(*) FROM {quote_name(table.name)}")
+            place = ".".join(map(quote_name, table.name.split(".", 1)))
+            ((count,),) = database.execute(f"SELECT count(*) FROM {place}")
             described.rows = int(count or 0)
         except QueryError as error:
             described.lost.append(f"its rows cannot be counted: {error.detail}")
@@ -118,7 +124,7 @@ def _describe_keys(table: Table) -> Iterator[str]:
 
 def _take_reading(made: Iterable[ConvertedTable], sources: Iterable[SourceTable]) -> None:
     """Say how files were read, and make sure that no row of them is missing."""
-    tables = {table.name: table for table in sources}
+    tables = {name_table(table.schema, table.name, ["main"]): table for table in sources}
     for table in made:
         source = tables.get(table.name)
         if source is None:
@@ -132,10 +138,13 @@ def _take_reading(made: Iterable[ConvertedTable], sources: Iterable[SourceTable]
             raise RuntimeError(f"{table.name}: {source.rows} rows there, and {table.rows} here")
 
 
-def find_fault(database: Database, sql: str) -> str | None:
+def find_fault(database: Database, sql: str, engine: str, *, now: str | None) -> str | None:
     """Return why a query has no answer on its database, or None."""
     try:
         database.execute(sql)
     except QueryError as error:
-        return f"{error.reason}: {error.detail}"
+        reads_clock = error.reason == Reason.NONDETERMINISTIC_FUNCTION and now is None
+        is_told = reads_clock and name_clock(sql, engine)[1]
+        hint = "; --now 2025-01-30 says which day it is" if is_told else ""
+        return f"{error.reason}: {error.detail}{hint}"
     return None

@@ -280,7 +280,7 @@ def _keep_database(
         for _, question in asked:
             for sql in question.sql:
                 made.queries += 1
-                if (fault := find_fault(database, sql)) is not None:
+                if (fault := find_fault(database, sql, source.kept, now=how.now)) is not None:
                     made.failing.append((question, sql, fault))
             gold, *others = question.sql
             records.append(

@@ -19,9 +19,9 @@ from typing import IO
 
 from answerkey.base.errors import InputError
 from answerkey.base.secrets import hide_secrets
+from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.intake.dump_loading import OTHER_DATABASE
-from answerkey.intake.dump_text import DumpReader
-from answerkey.intake.engines import DatabaseText
+from answerkey.intake.engines import DatabaseText, name_table
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.servers import (
     bare_environment,
@@ -90,7 +90,7 @@ def read_dump(content: Path, dump: Path) -> DatabaseText:
     has_escapes = False
     reader = DumpReader(io.BytesIO(content_bytes), dump, has_escapes=lambda: has_escapes)
     settings: dict[str, str] = {}
-    comments: dict[str, dict[str, str]] = {}
+    described: list[tuple[list[str], str, str, str]] = []
     filled: dict[str, None] = {}
     database = OTHER_DATABASE
     notes: list[str] = []
@@ -116,8 +116,8 @@ def read_dump(content: Path, dump: Path) -> DatabaseText:
         elif found := _ON_COLUMN.match(sql):
             parts = [_unquote(*part) for part in _PART.findall(found["place"])]
             if len(parts) > 1:
-                words = found["words"].replace("''", "'")
-                comments.setdefault(parts[-2], {})[parts[-1]] = words
+                *schema, table, column = parts
+                described.append((schema, table, column, found["words"].replace("''", "'")))
     if len(filled) > 1:
         words = f"has tables of {', '.join(filled)}"
         raise InputError(f"{dump}: {words}: expected a dump of one database")
@@ -126,9 +126,19 @@ def read_dump(content: Path, dump: Path) -> DatabaseText:
             "the dump does not end with `-- PostgreSQL database dump complete`: if it was cut off,"
             " tables and rows are missing"
         )
-    return DatabaseText(
-        _join_lines(content_bytes, reader.commands, dump), settings, notes, comments
-    )
+    text = _join_lines(content_bytes, reader.commands, dump)
+    return DatabaseText(text, settings, notes, _name_comments(described, settings))
+
+
+def _name_comments(
+    described: Sequence[tuple[list[str], str, str, str]], settings: dict[str, str]
+) -> dict[str, dict[str, str]]:
+    path = [_unquote(*part) for part in _PART.findall(settings.get("search_path", "public"))]
+    comments: dict[str, dict[str, str]] = {}
+    for schema, table, column, words in described:
+        name = name_table(schema[-1] if schema else path[0], table, path)
+        comments.setdefault(name, {})[column] = words
+    return comments
 
 
 def _join_lines(content: bytes, commands: Sequence[int], dump: Path) -> str:
