@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from answerkey.engines.opening import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 
 # The database of the examples.
 EXAMPLE = """

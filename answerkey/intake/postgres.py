@@ -122,6 +122,7 @@ class Postgres:
         bare = [f"{table.schema}.{table.name}" for table in tables if not table.columns]
         self.notes += [f"{name} is left out: it has no column" for name in bare]
         (path,) = self.fetch("SELECT current_schemas(false)::text[]")[0]
+        self.search_path: list[str] = path
         others = {table.schema for table in self.tables} - {*path}
         self.schemas = [*path, *sorted(others)]
         settings = {name: (setting, source) for name, setting, source in self.fetch(_SETTINGS)}

@@ -21,7 +21,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.secrets import hide_secrets
 from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.intake.dump_loading import OTHER_DATABASE
-from answerkey.intake.engines import DatabaseText, name_table
+from answerkey.intake.engines import DatabaseText, name_table, quote_names
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.servers import (
     bare_environment,
@@ -49,12 +49,12 @@ _ON_COLUMN = re.compile(
     r"COMMENT\s+ON\s+COLUMN\s+(?P<place>.+?)\s+IS\s+'(?P<words>(?:[^']|'')*)'\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _UTF8 = ("utf8", "utf-8", "unicode", "sql_ascii")
 # As `corpora.NAME.settings` calls the settings of a session.
 _SETTINGS = {"timezone": "timezone", "search_path": "search_path"}
 _SHOWN_SETTINGS = """
 SELECT current_setting('TimeZone'),
-       (SELECT string_agg(quote_ident(name), ', ') FROM unnest(current_schemas(false)) name),
        (SELECT datcollate FROM pg_database WHERE datname = current_database())"""
 _UNREADABLE = """
 SELECT format('%I.%I', n.nspname, r.relname)
@@ -156,6 +156,10 @@ def _unquote(quoted: str, plain: str) -> str:
     return quoted.replace('""', '"') if quoted else plain.lower()
 
 
+def _quote(name: str) -> str:
+    return name if _PLAIN.fullmatch(name) else quote_names(name)
+
+
 def _take_setting(name: str, value: str, settings: dict[str, str], notes: list[str]) -> None:
     known = _SETTINGS.get(name.lower())
     if known is None:
@@ -201,8 +205,9 @@ def dump_server(engine: Postgres, place: str) -> DatabaseText:
     Raises:
         InputError: pg_dump is missing, or cannot read it.
     """
-    ((zone, path, collation),) = engine.fetch(_SHOWN_SETTINGS)
-    settings = {"timezone": zone, "search_path": path or "public"}
+    ((zone, collation),) = engine.fetch(_SHOWN_SETTINGS)
+    path = ", ".join(map(_quote, engine.search_path)) or "public"
+    settings = {"timezone": zone, "search_path": path}
     notes: list[str] = []
     _take_collation(collation, settings, notes)
     command = [_find_program("pg_dump", Path(place)), *_OPTIONS]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from answerkey.engines.opening import DUCKDB, POSTGRES
+from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.rewrites.trees import Steps, changed, find_user, replaced
 from answerkey.sql.query_tree import puts_null_first, spoken_engine
 from answerkey.sql.scopes import Scopes

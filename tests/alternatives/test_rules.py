@@ -18,7 +18,7 @@ from answerkey.alternatives.neighbors import (
 )
 from answerkey.alternatives.readings import READINGS_BY_NAME, list_readings
 from answerkey.alternatives.rules import DOUBTS, EXAMPLE, REASONS, RULES, Role, Rule, list_rules
-from answerkey.engines.opening import SQLITE
+from answerkey.engines.names import SQLITE
 from answerkey.engines.sqlite.schema import read_schema
 from answerkey.flags import FLAGS
 from answerkey.rewrites.trees import Change
