@@ -24,7 +24,7 @@ from answerkey.engines.duckdb.database import (
 )
 from answerkey.engines.duckdb.messages import OK, Bounds, Spec
 from answerkey.engines.duckdb.process import ask_alone, ask_shared
-from answerkey.engines.duckdb.text import read_settings, write_head
+from answerkey.engines.duckdb.text import drop_head, read_settings, write_head
 from answerkey.engines.engine import StoredTable, StoredTables
 from answerkey.engines.schema import Schema, decode_schema
 
@@ -36,8 +36,10 @@ _BUILD = Bounds(
     max_heap_bytes=4 << 30,
     max_cpu_s=1800,
 )
+# Who has no DuckDB is told so when this module is imported.
+_VERSION = metadata.version("duckdb")
 _BUILD_SECONDS = 2 * _BUILD.max_cpu_s
-_FILE = "database.duckdb"  # its name is that of the catalogue, which an error may show
+_FILE = "corpus.duckdb"  # its name is that of the catalogue, which an error may show
 _MAX_REORDERED_BYTES = 400_000_000
 _LAYOUT = 1  # raised if the same text gives another file
 
@@ -52,7 +54,7 @@ class DuckDBEngine:
 
     def version(self) -> str:
         """Return the version of the package."""
-        return _read_version()
+        return _VERSION
 
     def open(
         self, path: Path, limits: Limits | None = None, *, now: str | None = None
@@ -174,7 +176,8 @@ def _read_version_of(path: str, version: tuple[int, ...]) -> _Text:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise sqlite3.DatabaseError(f"Corrupt database: {path}: it is not UTF-8") from error
-    return _Text(text, read_settings(text, path), hashlib.sha256(content).hexdigest())
+    settings = read_settings(text, path)
+    return _Text(drop_head(text), settings, hashlib.sha256(content).hexdigest())
 
 
 def _read_text(path: Path) -> _Text:
@@ -187,7 +190,7 @@ def _read_text(path: Path) -> _Text:
 
 def _find_spec(path: Path, text: _Text, limits: Limits, now: str | None) -> Spec:
     """Return how the database is opened, after it was built."""
-    made_of = [_LAYOUT, _read_version(), text.settings, now, text.sha256]
+    made_of = [_LAYOUT, _VERSION, text.settings, now, text.sha256]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:40]
 
     def build(folder: Path) -> None:
@@ -204,8 +207,3 @@ def _read_result(path: Path, reply: Any) -> Any:
     if kind == OK:
         return values[0]
     raise explain_reply(path, kind, *values)
-
-
-@lru_cache(maxsize=1)
-def _read_version() -> str:
-    return metadata.version("duckdb")

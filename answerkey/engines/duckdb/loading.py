@@ -19,6 +19,7 @@ from answerkey.engines.duckdb.refusals import (
 )
 from answerkey.engines.duckdb.text import SETTINGS, write_inserts
 from answerkey.engines.duckdb.values import (
+    Converter,
     NeedsTextError,
     find_converter,
     find_text_converter,
@@ -328,7 +329,8 @@ def read_rows(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> 
     """Return the rows of a table in their order, as JSON values: without the limits of a query.
     Blobs are texts, from which DuckDB reads them again."""
     columns = list_columns(connection)[schema, name]
-    expressions, converters = [], []
+    expressions: list[str] = []
+    converters: list[Converter | None] = []
     for column, kind, *_ in columns:
         quoted = quote_name(column)
         try:

@@ -248,8 +248,10 @@ def write_clock(now: str | None) -> list[str]:
         MARK. Calls are refused by their names.
     """
     if now is None:
+        # A type, so that the query around it is bound.
         return [
-            f"CREATE TEMP MACRO {function}() AS error({_quote(MARK + word)})"
+            f"CREATE TEMP MACRO {function}() AS"
+            f" error({_quote(MARK + word)})::{_CLOCK_TYPES.get(function, 'VARCHAR')}"
             for word, function in sorted(_KEYWORDS.items())
         ]
     instant = datetime.fromisoformat(now) if len(now) > len("2025-01-30") else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import threading
@@ -46,7 +47,7 @@ from answerkey.engines.duckdb.values import (
     find_text_converter,
     write_text_column,
 )
-from answerkey.engines.schema import encode_schema, quote_name
+from answerkey.engines.schema import encode_schema
 
 _SECONDS_BETWEEN_LOOKS = 0.5
 _KEPT_OPEN = 64
@@ -145,8 +146,20 @@ class Queries:
             try:
                 return fetch(cursor, [find_converter(kind) for kind in kinds], bounds)
             except NeedsTextError:
-                cursor = database.connection.execute(write_as_text(statement.query, kinds))
+                cursor = self._execute_as_text(database.connection, statement.query, kinds)
                 return fetch(cursor, _find_text_converters(kinds), bounds)
+
+    def _execute_as_text(
+        self, connection: duckdb.DuckDBPyConnection, query: str, kinds: list[str]
+    ) -> duckdb.DuckDBPyConnection:
+        try:
+            return connection.execute(write_as_text(query.rstrip("; \t\r\n"), kinds))
+        except duckdb.ParserException:  # comments or semicolons stand at its end
+            written = self._parser.execute(
+                "SELECT json_deserialize_sql(json_serialize_sql(?))", [query]
+            ).fetchone()
+            assert written is not None
+            return connection.execute(write_as_text(written[0], kinds))
 
     def _check(self, database: OpenDatabase, sql: str) -> duckdb.Statement:
         if len(sql) > MAX_SQL_BYTES or len(sql.encode()) > MAX_SQL_BYTES:
@@ -193,23 +206,15 @@ class Queries:
                     assert found is not None
                 finally:
                     connection.execute("SET disabled_optimizers = ''")
-                tables = {
-                    ".".join(
-                        (catalog, *(_quote_rarely(part) for part in (schema, name)))
-                    ): loading.name_table(schema, name)
-                    for catalog, schema, name in connection.execute(
-                        "SELECT database_name, schema_name, table_name FROM duckdb_tables()"
-                    ).fetchall()
-                }
         except QueryRefusedError:
             return None
         reads = set()
         for info in _walk_plan(json.loads(found[1])):
-            table = tables.get(info.get("Table", ""))
-            columns = info.get("Projections") or ""
-            if table is not None:
+            if "Table" in info:
+                schema, table = _read_parts(info["Table"])[-2:]
+                columns = info.get("Projections") or ""
                 for column in [columns] if isinstance(columns, str) else columns:
-                    reads.add((table.lower(), column.lower()))
+                    reads.add((loading.name_table(schema, table).lower(), column.lower()))
         return sorted(reads)
 
 
@@ -221,26 +226,24 @@ def _walk_plan(plan: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         waiting.extend(node.get("children", ()))
 
 
-def _quote_rarely(name: str) -> str:
-    is_plain = name.isascii() and name.isidentifier() and name == name.lower()
-    return name if is_plain else quote_name(name)
+def _read_parts(path: str) -> list[str]:
+    """Return the parts of a quoted path.
+
+    >>> _read_parts('"database".main."a ""b"".c"')
+    ['database', 'main', 'a "b".c']
+    """
+    parts = re.findall(r'"((?:[^"]|"")*)"|([^".]+)', path)
+    return [quoted.replace('""', '"') or plain for quoted, plain in parts]
 
 
 def write_as_text(query: str, kinds: list[str]) -> str:
     """Return a query with the same rows, whose columns are texts where Python has no value."""
     names = [f"c{index}" for index in range(len(kinds))]
-    columns = []
-    for name, kind in zip(names, kinds, strict=True):
-        columns.append(write_text_column(name, kind) if _is_text(kind) else name)
-    return f"SELECT {', '.join(columns)} FROM (\n{_trim(query)}\n) AS q({', '.join(names)})"
-
-
-def _trim(query: str) -> str:
-    statements = duckdb.extract_statements(query)
-    text = statements[0].query
-    while (shorter := text.rstrip().removesuffix(";")) != text:
-        text = shorter
-    return text
+    columns = [
+        write_text_column(name, kind) if _is_text(kind) else name
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    return f"SELECT {', '.join(columns)} FROM (\n{query}\n) AS q({', '.join(names)})"
 
 
 _TIMES = {"DATE", "TIMESTAMP"}  # DuckDB writes those that Python does not have
@@ -434,10 +437,11 @@ class Server:
         with loading.connect(":memory:", opened.memory_bytes, read_only=False) as empty:
             loading.prepare(empty, opened.settings, opened.now)
             parts = loading.split_text(empty, text)
+            columns_by_table = loading.list_columns(empty)  # in the order of creation
+            views = loading.list_views(empty)
         allowed = loading.list_allowed(connection)
-        views = {(schema, name) for schema, name in loading.list_views(connection)}
         tables = []
-        for (schema, name), columns in loading.list_columns(connection).items():
+        for (schema, name), columns in columns_by_table.items():
             if (schema, name) not in views:
                 generated = [column for column, *_, is_generated in columns if is_generated]
                 rows = loading.read_rows(connection, schema, name)

@@ -54,6 +54,11 @@ def read_settings(text: str, path: object) -> dict[str, str]:
     return _DEFAULTS | settings
 
 
+def drop_head(text: str) -> str:
+    """Return a text without its first line, if that has its settings."""
+    return text.partition("\n")[2] if text.startswith(_HEAD) else text
+
+
 def write_head(settings: Mapping[str, str]) -> str:
     """Return the first line of a text.
 
