@@ -13,16 +13,16 @@ from answerkey.engines.duckdb.refusals import (
     MARK,
     RANDOM_FUNCTIONS,
     Refusals,
-    find_mark,
+    find_clock_word,
     parse_tree,
     write_clock,
 )
 from answerkey.engines.duckdb.text import SETTINGS, write_inserts
 from answerkey.engines.duckdb.values import (
     Converter,
-    NeedsTextError,
     find_converter,
     find_text_converter,
+    needs_text,
     write_text_column,
 )
 from answerkey.engines.names import DUCKDB
@@ -149,19 +149,18 @@ def check_statement(statement: duckdb.Statement) -> re.Match[str]:
 def _check_views(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> None:
     """Check what views read: a query that reads one never shows it."""
     refusals = Refusals(lambda sql: connection.execute(sql).fetchall())
-    for schema, name, sql in _list_views(connection):
+    relations = list_relations(connection)
+    columns = {name.lower() for rows in list_columns(connection).values() for name, *_ in rows}
+    for _, name, sql in _list_views(connection):
         query = re.split(r"\bAS\b", sql, maxsplit=1, flags=re.IGNORECASE)[1]
-        words = None
-        if refusals.is_suspicious(sql):
-            found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
-            assert found is not None
-            tree = parse_tree(found[0])
-            relations = list_relations(connection)
-            words = refusals.explain(tree, relations=relations, has_clock=has_clock)
-        if words is None:
-            place = f"{quote_name(schema)}.{quote_name(name)}"
-            plan = connection.execute(f"EXPLAIN SELECT * FROM {place}").fetchall()
-            words = find_mark(str(plan))
+        if not refusals.is_suspicious(sql):
+            continue
+        found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+        assert found is not None
+        tree = parse_tree(found[0])
+        words = refusals.explain(tree, relations=relations, has_clock=has_clock)
+        if words is None and not has_clock:
+            words = find_clock_word(tree, columns)
         if words is not None:
             raise RefusedTextError(f"view {name}: {words.detail}")
 
@@ -329,18 +328,13 @@ def read_rows(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> 
     """Return the rows of a table in their order, as JSON values: without the limits of a query.
     Blobs are texts, from which DuckDB reads them again."""
     columns = list_columns(connection)[schema, name]
-    expressions: list[str] = []
+    expressions = []
     converters: list[Converter | None] = []
     for column, kind, *_ in columns:
+        is_text = kind == "BLOB" or needs_text(kind)
         quoted = quote_name(column)
-        try:
-            if kind == "BLOB":
-                raise NeedsTextError
-            converters.append(find_converter(kind))
-            expressions.append(quoted)
-        except NeedsTextError:
-            converters.append(find_text_converter(kind))
-            expressions.append(write_text_column(quoted, kind))
+        expressions.append(write_text_column(quoted, kind) if is_text else quoted)
+        converters.append(find_text_converter(kind) if is_text else find_converter(kind))
     table = quote_table(schema, name)
     cursor = connection.execute(f"SELECT {', '.join(expressions)} FROM {table}")
     rows: list[Any] = []
@@ -370,6 +364,7 @@ def write_tables(
     connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Sequence[Any]]]
 ) -> Iterable[str]:
     """Yield the INSERT statements for the rows of tables."""
+    own_references = _list_own_references(connection)
     for (schema, name), columns in list_columns(connection).items():
         given = rows.get(name_table(schema, name))
         if given is None:
@@ -377,7 +372,77 @@ def write_tables(
         stored = [index for index, (*_, is_generated) in enumerate(columns) if not is_generated]
         kept = [(columns[index][0], _is_nested(columns[index][1])) for index in stored]
         table = quote_name(name) if schema == MAIN else quote_table(schema, name)
-        yield from write_inserts(table, kept, ([row[index] for index in stored] for row in given))
+        all_rows = [*given]
+        batches: Iterable[list[Sequence[Any]]] = [all_rows]
+        if (schema, name) in own_references:
+            names = [column for column, *_ in columns]
+            references = [
+                ([names.index(part) for part in parts], [names.index(part) for part in referred])
+                for parts, referred in own_references[schema, name]
+            ]
+            batches = split_references(all_rows, references)
+        for batch in batches:
+            values = ([row[index] for index in stored] for row in batch)
+            yield from write_inserts(table, kept, values)
+
+
+def _list_own_references(
+    connection: duckdb.DuckDBPyConnection,
+) -> dict[tuple[str, str], list[tuple[list[str], list[str]]]]:
+    """Return, by schema and table, columns that refer to columns of the same table."""
+    references: dict[tuple[str, str], list[tuple[list[str], list[str]]]] = {}
+    for schema, table, *parts in connection.execute(
+        "SELECT schema_name, table_name, constraint_column_names, referenced_column_names"
+        " FROM duckdb_constraints() WHERE database_name = current_database()"
+        " AND constraint_type = 'FOREIGN KEY' AND referenced_table = table_name"
+        " ORDER BY constraint_index"
+    ).fetchall():
+        references.setdefault((schema, table), []).append((parts[0], parts[1]))
+    return references
+
+
+def split_references(
+    rows: Sequence[Sequence[Any]], references: Sequence[tuple[list[int], list[int]]]
+) -> Iterable[list[Sequence[Any]]]:
+    """Yield rows in batches, each of which refers to those before it: DuckDB does not find a row
+    that the same statement inserts. Their order changes only where a row refers to a later one.
+
+    references: the indexes of columns, and those of the columns to which they refer.
+
+    >>> [*split_references([(1, None), (2, 1), (3, 1), (4, 3)], [([1], [0])])]
+    [[(1, None)], [(2, 1), (3, 1)], [(4, 3)]]
+    """
+    waiting = [*rows]
+    inserted: set[tuple[int, tuple[Any, ...]]] = set()
+    while waiting:
+        left: list[Sequence[Any]] = []
+        batch: list[Sequence[Any]] = []
+        fresh: set[tuple[int, tuple[Any, ...]]] = set()
+        progress = 0
+        for row in waiting:
+            needed = {
+                (number, key)
+                for number, (columns, _) in enumerate(references)
+                if None not in (key := tuple(row[index] for index in columns))
+            }
+            if needed & fresh:
+                yield batch
+                inserted |= fresh
+                batch, fresh = [], set()
+            if not needed <= inserted:
+                left.append(row)
+                continue
+            progress += 1
+            batch.append(row)
+            for number, (_, referred) in enumerate(references):
+                fresh.add((number, tuple(row[index] for index in referred)))
+        if batch:
+            yield batch
+        inserted |= fresh
+        if not progress:  # DuckDB will say what it lacks
+            yield left
+            return
+        waiting = left
 
 
 def _is_nested(kind: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
@@ -97,6 +97,7 @@ _SUSPICIOUS = {
     *FORBIDDEN_FUNCTIONS,
     *RANDOM_FUNCTIONS,
     *CLOCK_FUNCTIONS,
+    *_KEYWORDS,
     *_SYSTEM_SCHEMAS,
     *_SYSTEM_CATALOGS,
     _AGE,
@@ -216,6 +217,21 @@ class Refusals:
         if name in RANDOM_FUNCTIONS | self._volatile or (reads_clock and not is_set):
             return refuse_reading(name)
         return None
+
+
+def find_clock_word(tree: dict[str, Any], columns: Container[str]) -> Refusal | None:
+    """Return the refusal of a word without parentheses that reads the clock, such as CURRENT_DATE;
+    None if there is none, or a column has its name.
+
+    columns: names of columns of the database, in lower case.
+    """
+    for node in walk_nodes(tree):
+        names = node.get("column_names")
+        if node.get("type") == "COLUMN_REF" and names and len(names) == 1:
+            word = names[0].lower()
+            if word in _KEYWORDS and word not in columns:
+                return refuse_reading(word)
+    return None
 
 
 def refuse_reading(name: str) -> Refusal:

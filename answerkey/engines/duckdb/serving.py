@@ -45,6 +45,7 @@ from answerkey.engines.duckdb.values import (
     UnfitValueError,
     find_converter,
     find_text_converter,
+    needs_text,
     write_text_column,
 )
 from answerkey.engines.schema import encode_schema
@@ -240,27 +241,16 @@ def write_as_text(query: str, kinds: list[str]) -> str:
     """Return a query with the same rows, whose columns are texts where Python has no value."""
     names = [f"c{index}" for index in range(len(kinds))]
     columns = [
-        write_text_column(name, kind) if _is_text(kind) else name
+        write_text_column(name, kind) if needs_text(kind) else name
         for name, kind in zip(names, kinds, strict=True)
     ]
     return f"SELECT {', '.join(columns)} FROM (\n{query}\n) AS q({', '.join(names)})"
 
 
-_TIMES = {"DATE", "TIMESTAMP"}  # DuckDB writes those that Python does not have
-
-
-def _is_text(kind: str) -> bool:
-    if kind in _TIMES:
-        return True
-    try:
-        find_converter(kind)
-    except NeedsTextError:
-        return True
-    return False
-
-
 def _find_text_converters(kinds: list[str]) -> list[Converter | None]:
-    return [find_text_converter(kind) if _is_text(kind) else find_converter(kind) for kind in kinds]
+    return [
+        find_text_converter(kind) if needs_text(kind) else find_converter(kind) for kind in kinds
+    ]
 
 
 def fetch(

@@ -69,6 +69,21 @@ def find_text_converter(kind: str) -> Converter | None:
     return _convert_json if _NESTED.match(kind) else None
 
 
+def needs_text(kind: str) -> bool:
+    """Return whether DuckDB has to write a column, so that no value of the type loses something.
+
+    >>> needs_text("DATE"), needs_text("INTERVAL"), needs_text("DOUBLE")
+    (True, True, False)
+    """
+    if kind in ("DATE", "TIMESTAMP"):
+        return True
+    try:
+        find_converter(kind)
+    except NeedsTextError:
+        return True
+    return False
+
+
 def canonize_json(text: str) -> str:
     """Return JSON text with sorted keys and without blanks.
 

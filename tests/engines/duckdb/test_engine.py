@@ -34,7 +34,9 @@ def test_schema(shop: Path) -> None:
     schema = ENGINE.read_schema(shop)
     assert [table.name for table in schema.tables] == ["ship", "sales.trip", "crew", "old_ship"]
     ship, crew, view = (schema.find_table(name) for name in ("ship", "crew", "old_ship"))
-    assert ship is not None and crew is not None and view is not None
+    assert ship is not None
+    assert crew is not None
+    assert view is not None
     assert [(column.name, column.type) for column in ship.columns] == [
         ("id", "INTEGER"),
         ("name", "VARCHAR"),
@@ -118,11 +120,12 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
         );
         INSERT INTO t VALUES (
             true, '170141183460469231731687303715884105727', '1234567890123456789.50', 0.1, 0.5,
-            '2020-01-01 10:00:00+02', INTERVAL '1 month 2 days', gen('x'),
+            '2020-01-01 10:00:00+02', INTERVAL '1 month 2 days',
+            '00000000-0000-0000-0000-000000000001',
             '{"b": 1, "a": [1.50, null]}', {'x': 1, 'y': ['p', 'q']}, MAP {'k': 1}, '\\xAA'::BLOB,
-            '10:00:00.25', 'infinity', '0101', 'it''s' || chr(0) || '!', '2020-01-01 00:00:00.123456789',
-            18446744073709551615, NULL
-        );""".replace("gen('x')", "'00000000-0000-0000-0000-000000000001'"),
+            '10:00:00.25', 'infinity', '0101', 'it''s' || chr(0) || '!',
+            '2020-01-01 00:00:00.123456789', 18446744073709551615, NULL
+        );""",
     )
     stored = ENGINE.read_tables(path, now=None)
     (table,) = stored.tables
@@ -230,9 +233,7 @@ def test_a_view_of_the_clock_is_at_the_instant(tmp_path: Path) -> None:
     )
     with ENGINE.open(path, now="2025-01-30") as database:
         assert database.execute("FROM v") == [("2025-01-30", "2025-01-30 00:00:00+00", "29 days")]
-    with pytest.raises(
-        sqlite3.DatabaseError, match="function .* depends on more than the database"
-    ):
+    with pytest.raises(sqlite3.DatabaseError, match="view v: function"):
         ENGINE.open(path)
 
 

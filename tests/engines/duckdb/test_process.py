@@ -1,4 +1,4 @@
-"""The process of DuckDB is shared by threads, not by forks, ends with its parent, and is replaced."""
+"""The process of DuckDB is shared by threads and not by forks, and it ends with its parent."""
 
 from __future__ import annotations
 
