@@ -182,7 +182,8 @@ def _read_ties(inspection: Inspection) -> Ties | None:
     terms = order.expressions if order is not None else ()
     ties = Ties(list(map(show_sql, terms)), *bounds)
     keys = _find_sort_keys(query, scopes)
-    if keys is None or (ties.stop is None and len(inspection.rows) < 2):
+    is_whole = ties.stop is None and not ties.start
+    if keys is None or (is_whole and len(inspection.rows) < 2):
         return None
     try:
         _fill(ties, inspection, query, keys)
@@ -215,7 +216,7 @@ def _fill(ties: Ties, inspection: Inspection, query: exp.Expr, keys: list[_SortK
     added, distinct = _list_added(keys), query.args.get("distinct")
     keeps_first = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is not None
     is_distinct = bool(distinct) and not keeps_first
-    if ties.stop is None and not added and not ties.start:
+    if ties.stop is None and not ties.start and not added:
         rows = inspection.rows
     elif ties.stop is None or (added and is_distinct):
         rows = _execute_wide(inspection, query, added, None)

@@ -426,7 +426,8 @@ def _name_in_postgres(expression: exp.Expr) -> str:
 def has_grouping_sets(group: exp.Expr) -> bool:
     """Return whether a GROUP BY has other keys than its expressions: ROLLUP, CUBE, GROUPING SETS,
     or ALL for the columns of `*`."""
-    return any(group.args.get(name) for name in ("rollup", "cube", "grouping_sets", "all"))
+    sets = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    return bool(group.args.get("all")) or any(isinstance(key, sets) for key in group.expressions)
 
 
 def sees_aliases(column: exp.Column, query: exp.Expr) -> bool:
