@@ -195,7 +195,7 @@ def test_exclude_leaves_columns_out():
             DUCKDB,
             "SELECT name FROM ship QUALIFY row_number() OVER (ORDER BY id) = 1",
             ["order_by", "qualify", "window"],
-            "medium",
+            "easy",
         ),
         (DUCKDB, "SELECT list(name) FROM ship", ["aggregate"], "easy"),
         (POSTGRES, "SELECT jsonb_agg(name) FROM ship", ["aggregate"], "easy"),

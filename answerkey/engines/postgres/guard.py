@@ -359,8 +359,6 @@ class PostgresDatabase:
                     rows.append(row)
             finally:
                 stream.close()
-        if converters is None:
-            self._find_converters(cursor)
         return rows
 
     def _find_converters(self, cursor: psycopg.Cursor[Any]) -> list[tuple[int, Any]]:
