@@ -15,6 +15,7 @@ from answerkey.rewrites.members import toggle_outer_join
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.conditions import join_parts, list_equalities, list_terms
 from answerkey.sql.keys import is_key, list_key
+from answerkey.sql.query_tree import speaks_sqlite
 from answerkey.sql.scopes import DirectColumn, Scopes, Source, write_column
 
 
@@ -24,12 +25,13 @@ def group_by_key(
 ) -> Iterator[None]:
     """Group by the columns of a key in place of a name, or beside the rest if that is None.
 
-    `GROUP BY a.name` -> `GROUP BY a.id`
+    `GROUP BY a.name` -> `GROUP BY a.id`; where a bare column is refused, `GROUP BY a.name, a.id`
     """
     kept = group.expressions
     name_index = next((index for index, node in enumerate(kept) if node is name), len(kept))
     copies = [node.copy() for node in kept]
-    copies[name_index : name_index + 1] = key
+    start = name_index if speaks_sqlite() else name_index + 1
+    copies[start : name_index + 1] = key
     with changed(group, expressions=copies):
         yield
 
