@@ -37,6 +37,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from answerkey.base.log import spell_count
 from answerkey.dataset import Question
+from answerkey.engines.names import SQLITE, TITLES
 from answerkey.engines.sqlite.clock import describe_clock, read_instant
 from answerkey.environments.questions import (
     explain_query,
@@ -212,7 +213,7 @@ class TextToSql(Environment):
         state = State(episode_id=episode_id or uuid4().hex)
         if "gold_answer" in columns:
             now = self._check(columns).now
-            columns, clock = {**columns, "now": now}, describe_clock(now)
+            columns, clock = {**columns, "now": now}, _describe(columns.get("engine"), now)
             kept = {name: columns[name] for name in Line.model_fields if name in columns}
             episode = Episode(state, line=json.dumps(kept).encode())
             if len(episode.line) > MAX_BODY_BYTES:
@@ -284,6 +285,13 @@ class TextToSql(Environment):
     def state(self) -> State:
         """Return the episode and its number of steps."""
         return State() if self._episode is None else self._episode.state
+
+
+def _describe(engine: str | None, now: str | None) -> str:
+    """Return what a question of a client does not say: its engine, if that is not SQLite, and the
+    time of its clock."""
+    title = "" if engine in (None, SQLITE) else f"Write {TITLES[engine]} queries."
+    return "\n".join(filter(None, [title, describe_clock(now)]))
 
 
 def make_app(source: str | None = None, split: str = "train", **reward: Any) -> FastAPI:
