@@ -83,13 +83,16 @@ def connect(path: str, memory_bytes: int, *, read_only: bool) -> duckdb.DuckDBPy
 def prepare(
     connection: duckdb.DuckDBPyConnection, settings: Mapping[str, str], now: str | None
 ) -> None:
-    """Set session and clock, and lock the configuration."""
+    """Set session and clock, and lock the configuration. Connections to one file share it: another
+    one may have set and locked it, with the same settings, since the same text has them."""
+    is_locked = connection.execute("SELECT current_setting('lock_configuration')").fetchone()
     for name, value in settings.items():
-        if name != "search_path":
-            connection.execute(f"SET {SETTINGS[name]} = {_quote(value)}")
+        if name != "search_path" and is_locked == (False,):
+            connection.execute(f"SET GLOBAL {SETTINGS[name]} = {_quote(value)}")
     for statement in write_clock(now):
         connection.execute(statement)
-    connection.execute("SET lock_configuration = true")
+    if is_locked == (False,):
+        connection.execute("SET lock_configuration = true")
 
 
 def set_search_path(connection: duckdb.DuckDBPyConnection, settings: Mapping[str, str]) -> None:
