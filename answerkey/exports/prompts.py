@@ -42,9 +42,10 @@ from answerkey.engines.opening import find_engine, open_database
 from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.engines.shown import (
     holds_texts,
-    is_plain,
     read_example_rows,
     read_texts,
+    spell_name,
+    spell_table,
     write_statement,
 )
 from answerkey.exports.table_search import TableSearch
@@ -185,7 +186,7 @@ class DatabaseTexts:
         """Return a line per table or view: its columns with their types, its primary key, and the
         targets of its foreign keys. Names are quoted if SQL requires it."""
         return "\n".join(
-            f"{_quote_where_needed(table.name, self.engine)}"
+            f"{_spell_table(table.name, self.engine)}"
             f"({', '.join(_list_columns(table, self.engine))})"
             for table in self.tables
         )
@@ -211,7 +212,7 @@ class DatabaseTexts:
         if self.engine == SQLITE:
             query = write_texts(table, column.name, most=most, condition="length({0}) <= 60")
             return database.execute(query)
-        if not holds_texts(column):
+        if not holds_texts(column, self.engine):
             return []
         return read_texts(database, table, column.name, most=most)
 
@@ -308,12 +309,12 @@ def _read_descriptions(path: Path) -> dict[str, list[str]]:
 
 def _list_columns(table: Table, engine: str) -> list[str]:
     def spell(name: str) -> str:
-        return _quote_where_needed(name, engine)
+        return spell_name(name, engine)
 
     in_key = sorted(table.columns, key=lambda column: column.primary_key)
     keys = [column.name for column in in_key if column.primary_key]
     referred = {
-        key.columns[0]: ".".join(map(spell, (key.table, *key.referred)))
+        key.columns[0]: ".".join([_spell_table(key.table, engine), *map(spell, key.referred)])
         for key in table.foreign_keys
         if len(key.columns) == 1
     }
@@ -327,13 +328,13 @@ def _list_columns(table: Table, engine: str) -> list[str]:
         lines.append(f"primary key ({', '.join(map(spell, keys))})")
     for key in table.foreign_keys:
         if len(key.columns) > 1:
-            target = f"{spell(key.table)}({', '.join(map(spell, key.referred))})"
+            target = f"{_spell_table(key.table, engine)}({', '.join(map(spell, key.referred))})"
             lines.append(f"({', '.join(map(spell, key.columns))}) -> {target}")
     return lines
 
 
-def _quote_where_needed(name: str, engine: str) -> str:
-    return name if is_plain(name, engine) else quote_name(name)
+def _spell_table(name: str, engine: str) -> str:
+    return spell_name(name, engine) if engine == SQLITE else spell_table(name, engine)
 
 
 def _split(text: str) -> list[str]:

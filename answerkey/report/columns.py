@@ -7,7 +7,7 @@ from typing import TypedDict
 from answerkey.engines.database import Database, QueryError
 from answerkey.engines.names import SQLITE, name_engine
 from answerkey.engines.schema import Column, Table, quote_name
-from answerkey.engines.shown import describe_column
+from answerkey.engines.shown import count_rows, describe_column
 
 _FREQUENT = 6  # values of a column
 _NUMBERS = {"integer", "real"}
@@ -41,7 +41,10 @@ def summarize_table(
     """
     source = quote_name(table.name)
     try:
-        ((count,),) = database.execute(f"SELECT count(*) FROM {source}", max_steps=max_steps)
+        if name_engine(database.path) == SQLITE:
+            ((count,),) = database.execute(f"SELECT count(*) FROM {source}", max_steps=max_steps)
+        else:
+            count = count_rows(database, table.name)
         rows = f"{count} row" if count == 1 else f"{count} rows"
     except QueryError as error:
         rows = f"not counted ({error.reason})"
