@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from answerkey.engines.engine import RefilledDatabase, RefusedRowsError, Row
+from answerkey.engines.database import Limits
+from answerkey.engines.engine import (
+    Engine,
+    RefilledDatabase,
+    RefusedRowsError,
+    Row,
+    StoredTables,
+)
 from answerkey.engines.references import Reference, list_declared
 from answerkey.engines.schema import Table
-from answerkey.engines.typed_values import ColumnType, RefusedValueError
+from answerkey.engines.typed_values import ColumnType, RefusedValueError, read_types
 
 
 class TypedRows(contextlib.ExitStack):
@@ -139,6 +147,20 @@ class TypedRows(contextlib.ExitStack):
         for reference in own:
             order = _sort_by_reference(rows, order, reference)
         return order
+
+
+def open_typed(engine: Engine, path: Path, stored: StoredTables, *, now: str | None) -> TypedRows:
+    """Open the tables of a database to try rows of variants, if its columns have types."""
+    schema = engine.read_schema(path)
+    known = {table.name: table for table in schema.tables}
+    database = engine.open_refilled(path, stored, Limits(), now=now)
+    return TypedRows(
+        database,
+        [known[own.name] for own in stored.tables],
+        {own.name: read_types(known[own.name], engine.name, own.allowed) for own in stored.tables},
+        {own.name: own.generated for own in stored.tables},
+        now=now,
+    )
 
 
 def _sort_by_reference(

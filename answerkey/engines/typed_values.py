@@ -20,6 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.schema import Table
 from answerkey.engines.sqlite.schema import affinity
 
 _EXACT_DIGITS = 15  # of a decimal that a float holds
@@ -271,6 +272,18 @@ def read_type(declared: str, engine: str, allowed: tuple[str, ...] = ()) -> Colu
     found = _ARGUMENTS.search(declared)
     numbers = [int(part) for part in found[1].split(",") if part.strip().isdigit()] if found else []
     return _read_name(name, numbers, engine)
+
+
+def read_types(
+    table: Table, engine: str, allowed: Mapping[str, tuple[str, ...]]
+) -> tuple[ColumnType, ...]:
+    """Return what the declared types of a table's columns mean.
+
+    allowed: by column, the texts of an enum.
+    """
+    return tuple(
+        read_type(column.type, engine, allowed.get(column.name, ())) for column in table.columns
+    )
 
 
 def _read_name(name: str, numbers: list[int], engine: str) -> ColumnType:

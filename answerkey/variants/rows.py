@@ -15,7 +15,7 @@ from answerkey.engines.opening import find_engine
 from answerkey.engines.references import Family, Reference
 from answerkey.engines.sampling import choose_sample
 from answerkey.engines.schema import Table
-from answerkey.engines.typed_values import ColumnType, read_type
+from answerkey.engines.typed_values import ColumnType, read_types
 
 Row = tuple[Any, ...]
 
@@ -109,10 +109,7 @@ def read_rows(
         positions = (
             index for index, column in enumerate(table.columns) if column.name not in own.generated
         )
-        types = tuple(
-            read_type(column.type, engine.name, own.allowed.get(column.name, ()))
-            for column in table.columns
-        )
+        types = read_types(table, engine.name, own.allowed)
         tables[own.name] = TableRows(table, tuple(positions), types, own.rows, own.is_whole)
     return Rows(path, stored, tables, now)
 

@@ -25,8 +25,9 @@ from answerkey.engines.duckdb.database import (
 from answerkey.engines.duckdb.messages import OK, Bounds, Spec
 from answerkey.engines.duckdb.process import ask_alone, ask_shared
 from answerkey.engines.duckdb.text import drop_head, read_settings, write_head
-from answerkey.engines.engine import StoredTable, StoredTables
+from answerkey.engines.engine import WHOLE_SAMPLE, RowSample, StoredTable, StoredTables
 from answerkey.engines.schema import Schema, decode_schema
+from answerkey.engines.tried import TypedRows, open_typed
 
 # The bounds of building a database from its text.
 _BUILD = Bounds(
@@ -96,8 +97,10 @@ class DuckDBEngine:
             raise
         return CopiedDuckDatabase(path, limits, spec._replace(path=copy), copies)
 
-    def read_tables(self, path: Path, *, now: str | None) -> StoredTables:
-        """Take a database apart."""
+    def read_tables(
+        self, path: Path, *, now: str | None, sample: RowSample = WHOLE_SAMPLE
+    ) -> StoredTables:
+        """Take a database apart: all of its rows."""
         text = _read_text(path)
         spec = _find_spec(path, text, Limits(), now)
         request = ("read_tables", _BUILD, 0, spec, text.text)
@@ -112,7 +115,12 @@ class DuckDBEngine:
         )
 
     def write_tables(
-        self, path: Path, stored: StoredTables, rows: Mapping[str, Iterable[Sequence[Any]]]
+        self,
+        path: Path,
+        stored: StoredTables,
+        rows: Mapping[str, Iterable[Sequence[Any]]],
+        *,
+        now: str | None,
     ) -> bytes:
         """Return the text of a database with the same tables and views, and other rows in the order
         in which they are given. path: the database that was taken apart."""
@@ -143,6 +151,10 @@ class DuckDBEngine:
             stored.views,
         )
         return RefilledDuckDatabase(path, limits, spec)
+
+    def open_tried(self, path: Path, stored: StoredTables, *, now: str | None) -> TypedRows:
+        """Open the tables without rows, to try the rows of variants."""
+        return open_typed(self, path, stored, now=now)
 
 
 ENGINE = DuckDBEngine()

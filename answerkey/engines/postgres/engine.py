@@ -17,6 +17,7 @@ from answerkey.engines.postgres.schema import read_schema
 from answerkey.engines.postgres.server import find_server, find_wheel, read_version
 from answerkey.engines.postgres.tables import read_tables, split_statements, write_tables
 from answerkey.engines.schema import Schema
+from answerkey.engines.tried import TypedRows, open_typed
 
 find_wheel()  # or ModuleNotFoundError tells which package is missing
 _ANY_INSTANT = "2000-01-01"  # tables are the same at all of them
@@ -85,6 +86,10 @@ class PostgresEngine:
     ) -> RefilledPostgres:
         """Open a database with the tables and views, and without rows."""
         return RefilledPostgres(path, stored, limits, now=now)
+
+    def open_tried(self, path: Path, stored: StoredTables, *, now: str | None) -> TypedRows:
+        """Open the tables without rows, to try the rows of variants."""
+        return open_typed(self, path, stored, now=now)
 
 
 ENGINE = PostgresEngine()
