@@ -429,6 +429,8 @@ class _ConstantReader:
                     if self._spelling is not None and _is_any_case(operator):
                         row, column_index = slot
                         meets = self._spelling.spell(self._tables[row].name, column_index, value)
+                    if operator == "ILIKE" and meets == value:
+                        meets = value.swapcase()  # a LIKE would not find it
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
                 values.setdefault(slot, (meets, misses))
