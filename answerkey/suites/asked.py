@@ -25,8 +25,8 @@ from answerkey.suites.questions import NoSuite
 from answerkey.suites.rivals import GUESS, Case, RealDatabase, Rival
 from answerkey.variants.rows import Rows, open_refilled, open_tried
 
-# Step limit of a query on a variant, which is small.
-_MAX_STEPS = 200_000
+# What a query may take on a variant, which is small: steps, or seconds if its engine counts none.
+_MAX_STEPS, _MAX_CPU_S = 200_000, 2
 
 
 class Answer(NamedTuple):
@@ -93,7 +93,11 @@ class AskedVariants:
         self.refusals: dict[Case, dict[int, Refusal]] = {}
         self._answers: dict[int, dict[Case, Answer]] = {}
         self._real = real
-        self._limits = replace(limits, max_steps=min(limits.max_steps, _MAX_STEPS))
+        self._limits = replace(
+            limits,
+            max_steps=min(limits.max_steps, _MAX_STEPS),
+            max_cpu_s=min(limits.max_cpu_s, _MAX_CPU_S),
+        )
         self._now = now
         self._kills: dict[tuple[int, Rival], bool] = {}
         self._stack = ExitStack()

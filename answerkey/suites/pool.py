@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -75,6 +77,8 @@ _LAST_RECIPES = ("families", "conditions", "renamed_conditions")
 _NEAR_MISSES = {"near_misses": (CONDITION_REMOVED,), "namesakes": AGGREGATES}
 _NEAR_VARIANTS = 3
 _MAX_STEPS_OF_WITNESSES = 20_000_000  # to find rows that gold finds, of which few are asked for
+# What a rival may take on the real database, in place of steps, if its engine counts none.
+_MAX_CPU_S_OF_RIVALS = 2
 
 
 class DatabaseSuites(NamedTuple):
@@ -106,8 +110,12 @@ def make_suites(
     if not questions:
         return DatabaseSuites([], [])
     engine = find_engine(path)
-    with engine.open(path, limits, now=now) as database:
-        real = RealDatabase(Executions(database), schema)
+    with ExitStack() as stack:
+        executions = rivals = Executions(stack.enter_context(engine.open(path, limits, now=now)))
+        if not engine.counts_steps:
+            bounded = replace(limits, max_cpu_s=min(limits.max_cpu_s, _MAX_CPU_S_OF_RIVALS))
+            rivals = Executions(stack.enter_context(engine.open(path, bounded, now=now)))
+        real = RealDatabase(executions, schema, rivals=rivals)
         most = settings.max_neighbors
         cases = read_cases(questions, real, max_neighbors=most, has_clock=now is not None)
         with AskedVariants(real, limits, now=now) as asked:

@@ -138,10 +138,17 @@ class Case:
 
 
 class RealDatabase:
-    """The real database, and which rivals it kills: one text is executed once for equal answers."""
+    """The real database, and which rivals it kills: one text is executed once for equal answers.
 
-    def __init__(self, executions: Executions, schema: Schema) -> None:
+    rivals: the same database where rivals are executed, if an engine that counts no steps has to
+        bound them otherwise.
+    """
+
+    def __init__(
+        self, executions: Executions, schema: Schema, *, rivals: Executions | None = None
+    ) -> None:
         self.executions = executions
+        self._rivals = rivals or executions
         self.schema = schema
         self._kills: dict[tuple[str, str], tuple[bool | None, int]] = {}
 
@@ -149,7 +156,7 @@ class RealDatabase:
         """Whether a query has gold's answer."""
         return are_same(
             stored.rows,
-            self.executions.find_rows(sql, max_steps=_MAX_STEPS),
+            self._rivals.find_rows(sql, max_steps=_MAX_STEPS),
             ordered=stored.order,
             accepted_rows=stored.accepted_rows,
             abs_tol=stored.abs_tol,
@@ -160,7 +167,7 @@ class RealDatabase:
         key = stored.sha256, sql
         is_killed, asked_steps = self._kills.get(key, (None, 0))
         if is_killed is None and asked_steps < max_steps:
-            is_killed = self.executions.tells_apart(
+            is_killed = self._rivals.tells_apart(
                 stored.rows,
                 sql,
                 ordered=stored.order,
