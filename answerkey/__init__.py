@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from answerkey.corpus.downloads import download_spider_databases
     from answerkey.corpus.loading import load_spider_questions
     from answerkey.corpus.splits import assign_splits
-    from answerkey.engines.answers import classify_answer_type, compute_gold_answer
+    from answerkey.engines.answers import classify_answer_type
+    from answerkey.engines.gold_answers import compute_gold_answer
     from answerkey.loading import load
     from answerkey.sections.classify_difficulty import classify_difficulty
     from answerkey.sql.parsed_query import extract_tables_involved
@@ -38,7 +39,7 @@ _MODULES = {
     "assign_splits": "answerkey.corpus.splits",
     "classify_answer_type": "answerkey.engines.answers",
     "classify_difficulty": "answerkey.sections.classify_difficulty",
-    "compute_gold_answer": "answerkey.engines.answers",
+    "compute_gold_answer": "answerkey.engines.gold_answers",
     "download_spider_databases": "answerkey.corpus.downloads",
     "extract_tables_involved": "answerkey.sql.parsed_query",
     "load": "answerkey.loading",

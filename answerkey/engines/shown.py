@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 
 from answerkey.engines.column_types import BOOLEAN, NUMBERS, OTHER, TEXT, TIME, find_kind
-from answerkey.engines.database import Database, Row
+from answerkey.engines.database import Database, Row, Value
 from answerkey.engines.names import POSTGRES, name_engine
 from answerkey.engines.schema import Column, Table, quote_name
 
@@ -166,7 +166,7 @@ def read_texts(database: Database, table: str, column: str, *, most: int) -> lis
     )
 
 
-def count_rows(database: Database, table: str) -> object:
+def count_rows(database: Database, table: str) -> Value:
     """Return the number of rows of a table. Raises QueryError as `Database.execute`."""
     ((count,),) = database.execute(f"SELECT count(*) FROM {_quote_table(table)}")
     return count

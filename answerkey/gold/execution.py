@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from answerkey.base.reasons import Failure
-from answerkey.engines.answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.engines.database import Limits
+from answerkey.engines.gold_answers import GoldAnswer, Queries, answer_on_damaged
 from answerkey.engines.opening import open_database
 from answerkey.shards.database_files import local_path
 from answerkey.shards.runs import QueryTask

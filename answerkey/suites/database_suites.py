@@ -33,7 +33,7 @@ from answerkey.engines.names import SUFFIXES, name_engine
 from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import decode_schema
 from answerkey.engines.sqlite.files import find_inside
-from answerkey.engines.versions import describe_engine
+from answerkey.shards.engine_versions import describe_engine
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
 from answerkey.shards.processes import Died, map_tasks, run_alone

@@ -18,16 +18,15 @@ from hypothesis import strategies as st
 from answerkey.base.records import encode_json
 from answerkey.engines.answers import (
     ANSWER_TYPES,
-    answer_query,
     answer_rows,
     answers_match,
     check_answer,
     classify_answer_type,
-    compute_gold_answer,
     drop_residue,
     shape_answer,
 )
 from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.gold_answers import answer_query, compute_gold_answer
 from answerkey.engines.sqlite.guard import GuardedDatabase
 from tests.shared.fleet_world import make_fleet
 from tests.shared.project_world import ROOT

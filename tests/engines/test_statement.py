@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from answerkey.engines.answers import answer_query
 from answerkey.engines.database import QueryError
+from answerkey.engines.gold_answers import answer_query
 from answerkey.engines.schema import Column, Schema, Table
 from answerkey.engines.sqlite.guard import GuardedDatabase
 from answerkey.engines.sqlite.statement import trim_statement

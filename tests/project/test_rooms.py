@@ -36,6 +36,9 @@ OPTIONAL = ("orjson", "pyarrow", "tqdm")
 def test_scoring_and_evaluation_need_the_standard_library_alone(room: str, rooms: set[str]) -> None:
     files = sorted((ROOT / "answerkey" / room).rglob("*.py"))
     assert files
+    # Each of these is imported where a database of it is opened, and not before.
+    others = {ROOT / "answerkey/engines" / engine for engine in ("duckdb", "postgres")}
+    files = [path for path in files if others.isdisjoint(path.parents)]
     files += [ROOT / f"{name.replace('.', '/')}.py" for name in PLAIN]
     for path in files:
         for name in list_imports(path):

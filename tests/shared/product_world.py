@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from answerkey.base.records import SPLITS, hash_file, write_json, write_jsonl, write_manifest
-from answerkey.engines.answers import classify_answer_type, compute_gold_answer
+from answerkey.engines.answers import classify_answer_type
+from answerkey.engines.gold_answers import compute_gold_answer
 from answerkey.exports.product import write_questions
 from tests.shared.databases import make_database
 

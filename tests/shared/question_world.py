@@ -9,7 +9,7 @@ from typing import Any
 
 from answerkey.base.records import hash_file
 from answerkey.dataset import Question
-from answerkey.engines.answers import compute_gold_answer
+from answerkey.engines.gold_answers import compute_gold_answer
 from answerkey.exports.prompts import PromptExample
 from answerkey.exports.row_files import write_files
 from answerkey.exports.trainers import FORMATS

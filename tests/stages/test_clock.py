@@ -11,7 +11,7 @@ import pytest
 
 from answerkey.base.records import write_jsonl
 from answerkey.dataset import make_questions, read_product, read_rows
-from answerkey.engines.answers import compute_gold_answer
+from answerkey.engines.gold_answers import compute_gold_answer
 from answerkey.environments.questions import explain_query, list_terms
 from answerkey.evaluate import score_file
 from answerkey.loading import load

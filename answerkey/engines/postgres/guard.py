@@ -48,12 +48,7 @@ _BETWEEN_TRIES_S = 0.25
 # A query begins with one of these; a statement with another one of these words changes something,
 # or has no rows that are an answer.
 _QUERIES = ("select", "with", "values", "table", "(")
-_COMMANDS = (
-    "abort alter analyse analyze begin call checkpoint close cluster comment commit copy create"
-    " deallocate declare delete discard do drop end execute explain fetch grant import insert"
-    " listen load lock merge move notify prepare reassign refresh reindex release reset revoke"
-    " rollback savepoint security set show start truncate unlisten update vacuum"
-).split()
+_COMMANDS = ["abort", "alter", "analyse", "analyze", "begin", "call", "checkpoint", "close", "cluster", "comment", "commit", "copy", "create", "deallocate", "declare", "delete", "discard", "do", "drop", "end", "execute", "explain", "fetch", "grant", "import", "insert", "listen", "load", "lock", "merge", "move", "notify", "prepare", "reassign", "refresh", "reindex", "release", "reset", "revoke", "rollback", "savepoint", "security", "set", "show", "start", "truncate", "unlisten", "update", "vacuum"]
 
 _DENIED = re.compile(r"permission denied for function (\S+)")
 _CLOCK_WORD = re.compile(rf"\b({'|'.join(CLOCK_WORDS)})\b", re.IGNORECASE)
