@@ -52,6 +52,8 @@ _FROM_QUERY = re.compile(
     rf'(?:(?:"(?:[^"]|"")*"|[^\s."(]+){_BLANK}*\.?{_BLANK}*)+?AS\b',
     re.IGNORECASE | re.DOTALL,
 )
+# Names in quotes may hold any word.
+_VIEW_HEAD = re.compile(r'(?:"(?:[^"]|"")*"|[^"])*?\bAS\b', re.IGNORECASE)
 MAIN = "main"
 _SOURCE = "answerkey_source"
 # Functions that a text may use while it is loaded, and that we use.
@@ -129,7 +131,7 @@ def build_file(
             check_statement(statement)
             connection.execute(statement)
         connection.execute("COMMIT")
-        _check_views(connection, has_clock=now is not None)
+        _check_derived(connection, has_clock=now is not None)
         connection.execute("CHECKPOINT")
 
 
@@ -149,14 +151,24 @@ def check_statement(statement: duckdb.Statement) -> re.Match[str]:
     return found
 
 
-def _check_views(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> None:
-    """Check what views read: a query that reads one never shows it."""
+def _check_derived(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> None:
+    """Check what views and generated columns read: a query that reads them never shows it."""
     refusals = Refusals(lambda sql: connection.execute(sql).fetchall())
     relations = list_relations(connection)
     columns = {name.lower() for rows in list_columns(connection).values() for name, *_ in rows}
-    for _, name, sql in _list_views(connection):
-        query = re.split(r"\bAS\b", sql, maxsplit=1, flags=re.IGNORECASE)[1]
-        if not refusals.is_suspicious(sql):
+    derived = [
+        (f"view {name}", _VIEW_HEAD.sub("", sql, count=1))
+        for _, name, sql in _list_views(connection)
+    ]
+    derived += [
+        (f"column {name}", f"SELECT {expression}")
+        for name, expression in connection.execute(
+            "SELECT column_name, generation_expression FROM duckdb_columns()"
+            " WHERE database_name = current_database() AND is_generated"
+        ).fetchall()
+    ]
+    for name, query in derived:
+        if not refusals.is_suspicious(query):
             continue
         found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
         assert found is not None
@@ -165,7 +177,7 @@ def _check_views(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> N
         if words is None and not has_clock:
             words = find_clock_word(tree, columns)
         if words is not None:
-            raise RefusedTextError(f"view {name}: {words.detail}")
+            raise RefusedTextError(f"{name}: {words.detail}")
 
 
 def _list_schemas(connection: duckdb.DuckDBPyConnection) -> list[str]:

@@ -261,6 +261,15 @@ def test_a_view_of_the_clock_is_at_the_instant(tmp_path: Path) -> None:
         ("CREATE VIEW v AS SELECT system.main.now() AS a;", "view v: function now"),
         ("CREATE VIEW v AS SELECT current_timestamp AS a;", "view v: function current_timestamp"),
         ("CREATE VIEW v (a) AS SELECT random();", "view v: function random"),
+        ('CREATE VIEW "v AS SELECT 1 --" AS SELECT random();', "function random"),
+        ('CREATE VIEW v ("a AS SELECT 1 --") AS SELECT random();', "function random"),
+        ("CREATE TABLE t (a INTEGER, b DOUBLE GENERATED ALWAYS AS (random()));", "random"),
+        ("CREATE TABLE t (a DATE, b INTERVAL AS (age(a)));", "column b: function age"),
+        ("CREATE TABLE t (a INTEGER, b DATE AS (current_date));", "current_date"),
+        (
+            "CREATE TABLE t (a INTEGER, b VARCHAR AS (current_setting('threads')));",
+            "current_setting",
+        ),
         ("CREATE VIEW v AS FROM read_csv('/etc/passwd');", "disabled by configuration"),
         ("CREATE TABLE t (a INTEGER", "syntax error"),
         (
