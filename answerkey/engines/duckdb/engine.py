@@ -25,7 +25,7 @@ from answerkey.engines.duckdb.database import (
 from answerkey.engines.duckdb.messages import OK, Bounds, Spec
 from answerkey.engines.duckdb.process import ask_alone, ask_shared
 from answerkey.engines.duckdb.text import drop_head, read_settings, write_head
-from answerkey.engines.engine import WHOLE_SAMPLE, RowSample, StoredTable, StoredTables
+from answerkey.engines.engine import WHOLE_SAMPLE, Engine, RowSample, StoredTable, StoredTables
 from answerkey.engines.schema import Schema, decode_schema
 from answerkey.engines.tried import TypedRows, open_typed
 
@@ -157,7 +157,7 @@ class DuckDBEngine:
         return open_typed(self, path, stored, now=now)
 
 
-ENGINE = DuckDBEngine()
+ENGINE: Engine = DuckDBEngine()
 
 
 class CopiedDuckDatabase(DuckDatabase):

@@ -362,43 +362,59 @@ def read_rows(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> 
     return rows
 
 
-def insert_rows(
-    connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Sequence[Any]]]
-) -> None:
-    """Insert the rows of tables, each with values for all columns; those that DuckDB computes are
-    left out.
+class TableLayout(NamedTuple):
+    """A table to which rows are written.
 
-    Raises:
-        duckdb.Error: DuckDB refuses a row.
+    name: for us; `quoted` in SQL.
+    columns: those that are stored: index, name, and whether it is a list or a struct.
+    own_references: indexes of columns that refer to others of the same table, and those of these.
     """
-    for statement in write_tables(connection, rows):
-        connection.execute(statement)
+
+    name: str
+    quoted: str
+    columns: list[tuple[int, str, bool]]
+    own_references: list[tuple[list[int], list[int]]]
+
+
+def read_layout(connection: duckdb.DuckDBPyConnection) -> list[TableLayout]:
+    """Return the tables of a database, in the order in which they were created."""
+    own_references = _list_own_references(connection)
+    views = list_views(connection)
+    layout = []
+    for place, columns in list_columns(connection).items():
+        if place in views:
+            continue
+        schema, name = place
+        names = [column for column, *_ in columns]
+        references = [
+            ([names.index(part) for part in parts], [names.index(part) for part in referred])
+            for parts, referred in own_references.get(place, ())
+        ]
+        stored = [
+            (index, column, _is_nested(kind))
+            for index, (column, kind, _, is_generated) in enumerate(columns)
+            if not is_generated
+        ]
+        quoted = quote_name(name) if schema == MAIN else quote_table(schema, name)
+        layout.append(TableLayout(name_table(schema, name), quoted, stored, references))
+    return layout
 
 
 def write_tables(
-    connection: duckdb.DuckDBPyConnection, rows: Mapping[str, Iterable[Sequence[Any]]]
+    layout: Iterable[TableLayout], rows: Mapping[str, Sequence[Sequence[Any]]]
 ) -> Iterable[str]:
-    """Yield the INSERT statements for the rows of tables."""
-    own_references = _list_own_references(connection)
-    for (schema, name), columns in list_columns(connection).items():
-        given = rows.get(name_table(schema, name))
-        if given is None:
-            continue
-        stored = [index for index, (*_, is_generated) in enumerate(columns) if not is_generated]
-        kept = [(columns[index][0], _is_nested(columns[index][1])) for index in stored]
-        table = quote_name(name) if schema == MAIN else quote_table(schema, name)
-        all_rows = [*given]
-        batches: Iterable[list[Sequence[Any]]] = [all_rows]
-        if (schema, name) in own_references:
-            names = [column for column, *_ in columns]
-            references = [
-                ([names.index(part) for part in parts], [names.index(part) for part in referred])
-                for parts, referred in own_references[schema, name]
-            ]
-            batches = split_references(all_rows, references)
+    """Yield the INSERT statements for the rows of tables. A row has values for all columns; those
+    that DuckDB computes are left out."""
+    for table in layout:
+        given = rows.get(table.name, ())
+        columns = [(name, is_nested) for _, name, is_nested in table.columns]
+        indexes = [index for index, *_ in table.columns]
+        batches: Iterable[Sequence[Sequence[Any]]] = [given]
+        if table.own_references:
+            batches = split_references(given, table.own_references)
         for batch in batches:
-            values = ([row[index] for index in stored] for row in batch)
-            yield from write_inserts(table, kept, values)
+            values = ([row[index] for index in indexes] for row in batch)
+            yield from write_inserts(table.quoted, columns, values)
 
 
 def _list_own_references(

@@ -17,7 +17,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -62,13 +62,16 @@ _MAX_FILE_BYTES = 8 << 30
 class OpenDatabase:
     """An open database.
 
-    name: of the catalogue that has its tables.
+    relations: names of tables, views and schemas, in lower case.
+    fillings: how often its rows were exchanged.
+    layout: of its tables, if rows are exchanged.
     """
 
     connection: duckdb.DuckDBPyConnection
     spec: Spec
     relations: set[str]
     fillings: int = 0
+    layout: list[loading.TableLayout] = field(default_factory=list)
 
     @property
     def is_in_memory(self) -> bool:
@@ -109,7 +112,11 @@ def fill(database: OpenDatabase, rows: Mapping[str, Any]) -> None:
         for statement in (*database.spec.statements, *database.spec.views):
             connection.execute(statement)
         loading.set_search_path(connection, database.spec.settings)
-        loading.insert_rows(connection, rows)
+        if not database.layout:
+            database.layout = loading.read_layout(connection)
+            database.relations = loading.list_relations(connection)
+        for statement in loading.write_tables(database.layout, rows):
+            connection.execute(statement)
         connection.execute("COMMIT")
     except BaseException:
         with suppress(duckdb.Error):
@@ -119,7 +126,6 @@ def fill(database: OpenDatabase, rows: Mapping[str, Any]) -> None:
         )
         connection.execute(f"DETACH {name}")
         raise
-    database.relations = loading.list_relations(connection)
     if database.fillings:
         connection.execute(f"DETACH filling_{database.fillings}")
     database.fillings = number
@@ -456,7 +462,7 @@ class Server:
             loading.prepare(empty, settings, _ANY_INSTANT)
             for statement in statements:
                 empty.execute(statement)
-            return OK, list(loading.write_tables(empty, rows))
+            return OK, list(loading.write_tables(loading.read_layout(empty), rows))
 
     def _do_build(
         self,
