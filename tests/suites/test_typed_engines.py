@@ -43,9 +43,9 @@ QUESTIONS = (
 
 
 def write_shop(folder: Path) -> Path:
-    customers = ", ".join(
-        f"({n}, 'Name {n}', {n % 3 > 0}, '{1980 + n}-0{1 + n % 9}-11',"
-        f" '00000000-0000-4000-8000-0000000000{n:02}', ['a'], {n - 1 or 'NULL'})"
+    customers = "\n".join(  # each by itself: DuckDB sees the boss in no row beside it
+        f"INSERT INTO customer VALUES ({n}, 'Name {n}', {n % 3 > 0}, '{1980 + n}-0{1 + n % 9}-11',"
+        f" '00000000-0000-4000-8000-0000000000{n:02}', ['a'], {n - 1 or 'NULL'});"
         for n in range(1, 21)
     )
     sales = ", ".join(
@@ -55,7 +55,7 @@ def write_shop(folder: Path) -> Path:
     )
     path = folder / "shop.duckdb.sql"
     path.write_text(
-        f"{SHOP}INSERT INTO customer VALUES {customers};\n"
+        f"{SHOP}{customers}\n"
         "INSERT INTO sale (id, customer_id, state, placed, price, pieces)"
         f" VALUES {sales};\n"
     )
