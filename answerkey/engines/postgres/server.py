@@ -219,7 +219,7 @@ class Server:
         max_bytes = SERVER_BYTES + Limits().max_heap_bytes
         arguments = [self.folder, json.dumps(command), json.dumps(self._owner), str(max_bytes)]
         with (self.folder / "log").open("w") as log:
-            subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-I", "-S", supervisor.__file__, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -228,6 +228,7 @@ class Server:
                 env={"PATH": os.defpath},
                 start_new_session=True,
             )
+        process.returncode = 0  # nobody waits for it, so that Python need not warn
 
     def _wait(self) -> None:
         end = time.monotonic() + _START_SECONDS
