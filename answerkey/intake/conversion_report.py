@@ -34,9 +34,9 @@ class MadeDatabase:
 
     tables: what became of each; of a file of SQLite those that it has.
     dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
-    queries: how many were executed, if it stays one of its engine.
     differing: questions whose gold is another query in SQLite.
-    failing: of a database that stays one of its engine, queries without an answer, and why.
+    queries: how many were executed, if it stays one of its engine.
+    failing: those of them without an answer, and why.
     """
 
     source: GivenDatabase
@@ -44,8 +44,8 @@ class MadeDatabase:
     is_compared: bool
     tables: list[ConvertedTable]
     notes: list[str]
-    queries: int = 0
     differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
+    queries: int = 0
     failing: list[tuple[GivenQuestion, str, str]] = field(default_factory=list)
 
 
