@@ -42,7 +42,8 @@ def summarize_table(
     source = quote_name(table.name)
     try:
         if name_engine(database.path) == SQLITE:
-            ((count,),) = database.execute(f"SELECT count(*) FROM {source}", max_steps=max_steps)
+            query = f"SELECT count(*) FROM {source}"
+            ((count,),) = database.execute(query, max_steps=max_steps)
         else:
             count = count_rows(database, table.name)
         rows = f"{count} row" if count == 1 else f"{count} rows"

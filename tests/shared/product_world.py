@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 from answerkey.base.records import SPLITS, hash_file, write_json, write_jsonl, write_manifest
-from answerkey.engines.answers import classify_answer_type
-from answerkey.engines.gold_answers import compute_gold_answer
+from answerkey.engines.answers import classify_answer_type, shape_answer
+from answerkey.engines.names import SQLITE, SUFFIXES, name_engine
+from answerkey.engines.opening import open_database
+from answerkey.engines.settings import HEAD
 from answerkey.exports.product import write_questions
 from tests.shared.databases import make_database
 
@@ -65,7 +68,8 @@ ASKED: Asked = {
 
 
 def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
-    """The folder of a project with data/databases, data/questions and data/test_suites.
+    """The folder of a project with data/databases, data/questions and data/test_suites. Statements
+    whose first line names an engine are the text of a database of it.
 
     of_each: what the sidecar says of each question, beside the usual.
     """
@@ -74,14 +78,18 @@ def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
     for split in SPLITS:
         records = []
         for name, (statements, questions) in asked.get(split, {}).items():
-            path = make_database(data / f"databases/{name}/{name}.sqlite", statements)
+            path = _make_database(data / f"databases/{name}", statements)
+            engine = name_engine(path)
             entries[name] = {
                 "sha256": hash_file(path),
                 "size_bytes": path.stat().st_size,
                 "origin": {"corpus": "local", "kind": "sql"},
             }
+            if engine != SQLITE:
+                entries[name] |= {"path": f"{name}/{path.name}", "engine": engine}
             for index, (text, sql, tables) in enumerate(questions):
-                answer = compute_gold_answer(sql, path, now=of_each.get("now"))
+                with open_database(path, now=of_each.get("now")) as database:
+                    answer = shape_answer(database.execute(sql))
                 question_id = {"question_id": f"{name}_{split}_{index:03d}"}
                 records.append(
                     {
@@ -101,7 +109,9 @@ def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
                         **question_id,
                         "flags": [],
                         "order_matters": "ORDER BY" in sql,
-                        "max_steps": 1_000_000,
+                        "engine": engine,
+                        "max_steps": 1_000_000 if engine == SQLITE else None,
+                        "max_cpu_s": None if engine == SQLITE else 30,
                         "rule": "strict",
                         "hardness": "easy",
                         "source": {"corpus": "local", "file": "asked.json", "index": index},
@@ -109,7 +119,7 @@ def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
                         **of_each,
                     }
                 )
-                suites.append({**question_id, "mutation_score": {"suite": 1.0}, "databases": None})
+                suites.append({**question_id, "mutation_score": {"suite": 1.0}, "databases": []})
         write_questions(data / f"questions/questions_{split}.json", records)
     write_manifest(data / "databases/manifest.json", entries)
     for name, lines in (("audit", audits), ("test_suites", suites), ("pass_rates", [])):
@@ -118,3 +128,13 @@ def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
     (data / "test_suites").mkdir()
     write_json(data / "test_suites/manifest.json", {})
     return folder
+
+
+def _make_database(folder: Path, statements: str) -> Path:
+    if not statements.startswith(HEAD):
+        return make_database(folder / f"{folder.name}.sqlite", statements)
+    engine = json.loads(statements.splitlines()[0].removeprefix(HEAD))["engine"]
+    path = folder / f"{folder.name}{SUFFIXES[engine]}"
+    path.parent.mkdir(parents=True)
+    path.write_text(statements, encoding="utf-8")
+    return path
