@@ -35,10 +35,10 @@ from answerkey.doubts.audit import (
 )
 from answerkey.engines.database import Limits
 from answerkey.engines.schema import SchemaFile, decode_schema
-from answerkey.shards.engine_versions import describe_engine
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
+from answerkey.shards.engine_versions import describe_engine
 from answerkey.shards.runs import DatabaseWork, QueryRun
 
 if TYPE_CHECKING:

@@ -26,10 +26,10 @@ from answerkey.base.stage import run_stage
 from answerkey.engines.database import Limits
 from answerkey.engines.gold_answers import Queries
 from answerkey.engines.sqlite.clock import describe_clock_readers
-from answerkey.shards.engine_versions import describe_engine
 from answerkey.gold.execution import Context, Outcome, execute_task
 from answerkey.sections.whole_file import Params, read_params
 from answerkey.shards.database_files import find_database
+from answerkey.shards.engine_versions import describe_engine
 from answerkey.shards.runs import DatabaseWork, QueryRun, count_reasons, list_set_aside
 
 if TYPE_CHECKING:

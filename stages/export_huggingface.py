@@ -26,6 +26,7 @@ from answerkey.base.records import (
 from answerkey.base.shipped import find_file
 from answerkey.base.stage import run_stage
 from answerkey.dataset import count_left_out, has_clock, list_engines
+from answerkey.engines.names import SQLITE
 from answerkey.exports import huggingface
 from answerkey.exports.card import BENCHMARK, CardFacts, make_card, make_croissant
 from answerkey.exports.prompts import read_template
@@ -74,7 +75,7 @@ def main(params: Params) -> None:
         (folder / "README.md").write_bytes(
             make_card(facts, read_template(find_file(TEMPLATE))).encode()
         )
-        if "eval" in facts.files:
+        if "eval" in facts.files and facts.engines == (SQLITE,):  # tasks of Harbor are SQLite's
             (folder / "eval.yaml").write_text(BENCHMARK, encoding="utf-8")
         size = sum(path.stat().st_size for path in folder.iterdir())
     tables = spell_count(len(facts.tables), "table")

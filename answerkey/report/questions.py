@@ -24,7 +24,7 @@ from answerkey.dataset import (
     QuestionSource,
     read_classified,
 )
-from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.names import SQLITE, TITLES, name_engine
 from answerkey.engines.opening import find_database_file, open_database
 from answerkey.engines.schema import SchemaFile, Table
 from answerkey.engines.shown import write_statement
@@ -286,7 +286,7 @@ def make_page_row(
         "tables": question.tables_involved or [],
         "hardness": question.hardness,
         "is_ordered": bool(question.order_matters),
-        "source": _describe_source(question.source),
+        "source": _describe_source(question.source, record.get("engine", SQLITE)),
         "repairs": list(_show_repairs(record, most=most)),
         "latent": _find_latent(record, most=most),
         "suite": None if suite is None else show_suite(suite, max_characters=most),
@@ -500,10 +500,11 @@ def find_corpus_text(question: Question, row: Row, *, max_characters: int) -> di
     return {name: text for name, text in texts.items() if text != shown[name]}
 
 
-def _describe_source(source: QuestionSource) -> str:
-    return "; ".join(
-        f"{name} {value}" for name, value in source.items() if name not in _SHOWN_APART
-    )
+def _describe_source(source: QuestionSource, engine: str) -> str:
+    facts = [f"{name} {value}" for name, value in source.items() if name not in _SHOWN_APART]
+    if engine != SQLITE:
+        facts.append(f"engine {TITLES[engine]}")
+    return "; ".join(facts)
 
 
 def _find_verdict(record: Record, *, most: int) -> ShownVerdict | None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from typing import Any
 
 import datasets
@@ -299,3 +300,22 @@ def test_mlcroissant_finds_no_fault_and_gives_back_every_question(exported, capl
             assert json.loads(record[f"{split}/gold_answer"]) == question["gold_answer"]
             tables = [table.decode() for table in record[f"{split}/tables_involved"]]
             assert tables == question["tables_involved"]
+
+
+def test_card_of_another_engine_names_it_and_never_sqlite():
+    facts = replace(make_facts(train=12, eval=3), engines=("duckdb",))
+    card = make_card(facts, read_template(ROOT / "templates/card.md.j2"))
+    assert "the gold answer that DuckDB gives" in card
+    assert "and the SQL text itself" in card
+    assert "- SQL is in DuckDB's dialect." in card
+    assert "a query that answers it, in DuckDB's dialect" in card
+    assert yaml.safe_load(make_front_matter(facts))["tags"][2] == "duckdb"
+    others = [line for line in card.splitlines() if "sqlite" in line.lower()]
+    assert [line.split(" | ")[0] for line in others] == ["| engine", "| max_steps"]
+
+
+def test_card_of_several_engines_says_that_each_has_its_own():
+    facts = replace(make_facts(train=12), engines=("duckdb", "sqlite"))
+    card = make_card(facts, read_template(ROOT / "templates/card.md.j2"))
+    assert "the gold answer that its engine gives" in card
+    assert yaml.safe_load(make_front_matter(facts))["tags"][2:4] == ["duckdb", "sqlite"]
