@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
+from datetime import MAXYEAR, MINYEAR
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ Converter = Callable[[Column], Column]
 
 MAX_EXACT_DIGITS = 15  # a float has as many decimal digits
 _INT64 = range(-(1 << 63), 1 << 63)
+_EDGE_YEARS = (MINYEAR, MAXYEAR)  # infinite moments have these, too
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _LONG_INTEGERS = {"UBIGINT", "HUGEINT", "UHUGEINT", "BIGNUM"}
 _NESTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|.*\]$", re.DOTALL)
@@ -55,7 +56,10 @@ def find_converter(kind: str) -> Converter | None:
     if kind in _INTEGERS or kind in ('"NULL"', "VARCHAR", "BIT") or kind.startswith("ENUM("):
         return None
     if kind.startswith("DECIMAL("):
-        return _convert_decimals
+        digits, scale = map(int, kind[len("DECIMAL(") : -1].split(","))
+        if not scale:
+            return _convert_integers
+        return _convert_floats if digits <= MAX_EXACT_DIGITS else _convert_decimals
     if kind in ("DOUBLE", "FLOAT"):
         return _check_floats
     known = _CONVERTERS.get(kind)
@@ -119,6 +123,10 @@ def _convert_integer(value: int) -> int | str:
     return value if value in _INT64 else str(value)
 
 
+def _convert_floats(values: Column) -> Column:
+    return [None if value is None else float(value) for value in values]
+
+
 def _convert_decimals(values: Column) -> Column:
     return [None if value is None else convert_decimal(value) for value in values]
 
@@ -138,32 +146,23 @@ def _check_floats(values: Column) -> Column:
     return values
 
 
-def _convert_dates(values: Column) -> Column:
-    return [_convert_moment(value, date.max, date.min) for value in values]
-
-
-def _convert_datetimes(values: Column) -> Column:
-    return [_convert_moment(value, datetime.max, datetime.min) for value in values]
-
-
-def _convert_moment(value: Any, last: date, first: date) -> str | None:
-    if value is None or isinstance(value, str):  # DuckDB has written a year beyond those of Python
-        return value
-    if value >= last or value <= first:  # infinite, perhaps
-        raise NeedsTextError
-    if isinstance(value, datetime):
-        text = value.isoformat(" ")
-        return text.rstrip("0") if value.microsecond else text
-    return str(value.isoformat())
+def _convert_moments(values: Column) -> Column:
+    """Return dates and timestamps as texts. DuckDB has written a year beyond those of Python."""
+    texts: list[str | None] = []
+    for value in values:
+        if value is None or isinstance(value, str):
+            texts.append(value)
+            continue
+        if value.year in _EDGE_YEARS:
+            raise NeedsTextError
+        text = str(value)
+        texts.append(text.rstrip("0") if "." in text else text)
+    return texts
 
 
 def _convert_times(values: Column) -> Column:
-    return [None if value is None else _write_time(value) for value in values]
-
-
-def _write_time(value: time) -> str:
-    text = value.isoformat()
-    return text.rstrip("0") if value.microsecond else text
+    texts = (None if value is None else str(value) for value in values)
+    return [text.rstrip("0") if text is not None and "." in text else text for text in texts]
 
 
 def _convert_json(values: Column) -> Column:
@@ -184,8 +183,8 @@ def _refuse_blobs(values: Column) -> Column:
 _CONVERTERS: dict[str, Converter] = {
     **dict.fromkeys(_LONG_INTEGERS, _convert_integers),
     "BOOLEAN": _convert_booleans,
-    "DATE": _convert_dates,
-    "TIMESTAMP": _convert_datetimes,
+    "DATE": _convert_moments,
+    "TIMESTAMP": _convert_moments,
     "TIME": _convert_times,
     "JSON": _convert_json,
     "UUID": _convert_texts,
