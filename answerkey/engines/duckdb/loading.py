@@ -40,13 +40,19 @@ CONFIG: dict[str, Any] = {
     "temp_directory": "",
     "threads": 1,
 }
-_BLANK = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)"
+# A comment in a comment is refused: whether the first end ends both is not ours to say.
+_BLANK = r"(?>\s|--[^\n\r]*(?:[\n\r]|$)|/\*(?:(?!/\*).)*?\*/)"
 _ALLOWED = re.compile(
     rf"(?:{_BLANK}|;)*(?:CREATE{_BLANK}+(?:OR{_BLANK}+REPLACE{_BLANK}+)?(?:UNIQUE{_BLANK}+)?"
     r"(?P<kind>TYPE|SEQUENCE|SCHEMA|TABLE|VIEW|INDEX)\b"
     rf"|(?P<insert>INSERT)\b|(?P<comment>COMMENT{_BLANK}+ON)\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_ALLOWED_TYPES = {
+    duckdb.StatementType.CREATE,
+    duckdb.StatementType.INSERT,
+    duckdb.StatementType.ALTER,  # COMMENT ON
+}
 _FROM_QUERY = re.compile(
     rf"(?:{_BLANK}+IF{_BLANK}+NOT{_BLANK}+EXISTS)?{_BLANK}+"
     rf'(?:(?:"(?:[^"]|"")*"|[^\s."(]+){_BLANK}*\.?{_BLANK}*)+?AS\b',
@@ -131,6 +137,12 @@ def build_file(
             check_statement(statement)
             connection.execute(statement)
         connection.execute("COMMIT")
+        own = connection.execute(
+            "SELECT function_name FROM duckdb_functions()"
+            " WHERE NOT internal AND database_name = current_database()"
+        ).fetchall()
+        if own:  # a query that calls it would not show what it reads
+            raise RefusedTextError(f"it makes a function: {own[0][0]}")
         _check_derived(connection, has_clock=now is not None)
         connection.execute("CHECKPOINT")
 
@@ -143,7 +155,7 @@ def check_statement(statement: duckdb.Statement) -> re.Match[str]:
     """
     query = statement.query
     found = _ALLOWED.match(query)
-    if found is None:
+    if found is None or statement.type not in _ALLOWED_TYPES:
         raise RefusedTextError(
             "expected CREATE TYPE, SEQUENCE, SCHEMA, TABLE, VIEW or INDEX, INSERT and COMMENT ON,"
             f" found {query.strip():.80}"

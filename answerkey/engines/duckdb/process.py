@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,7 @@ def close_shared(number: int) -> None:
 
 
 @contextlib.contextmanager
-def hold_shared() -> Any:
+def hold_shared() -> Iterator[None]:
     """Keep the requests of other threads away."""
     with _SHARED.lock:
         yield

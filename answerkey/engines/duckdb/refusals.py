@@ -104,8 +104,11 @@ _SUSPICIOUS = {
 }
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 _SYSTEM_NAME = re.compile(r"\b(?:duckdb|pg|pragma|sqlite)_")
-# `DESC t` at the start of a query, or after a comment: elsewhere DESC is an order.
-_DESCRIBES = re.compile(r"(?:^|[(;]|\*/|--[^\n]*\n)\s*desc\b")
+# `DESC t` describes a table. As an order, DESC follows an expression, and precedes one of these.
+_DESCRIBES = re.compile(
+    r"(?:^|[(;\n\r]|\*/)[^\S\n\r]*desc\b"
+    r"|\bdesc\b(?!\s*(?:$|[,);\]]|nulls\b|limit\b|offset\b|rows\b|range\b|groups\b))"
+)
 
 
 class Refusal(NamedTuple):

@@ -19,7 +19,7 @@ from answerkey.engines.duckdb.engine import ENGINE
 from answerkey.engines.duckdb.process import ProcessDiedError
 
 ROOT = Path(__file__).parents[3]
-ENDLESS = "SELECT count(*) FROM range(100000000) a, range(100000000) b"
+ENDLESS = "SELECT count(*) FROM range(10000000) a, range(10000000) b"
 OWNER = """
 import sys
 sys.path.insert(0, sys.argv[1])
