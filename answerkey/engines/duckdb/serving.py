@@ -54,6 +54,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 _KEPT_OPEN = 64
 _ANY_INSTANT = "2000-01-01"  # what is described reads no clock
 _ROWS_AT_ONCE = 2048
+_BREAKING = (duckdb.FatalException, duckdb.InternalException, MemoryError)
 _PAGE_BYTES = resource.getpagesize()
 _MAX_FILE_BYTES = 8 << 30
 
@@ -363,6 +364,11 @@ class Server:
         database = self._open.get(number)
         if database is None:
             opened = Spec(*spec)
+            # A process has one instance of a file, with one bound of memory.
+            for key, other in [*self._open.items()]:
+                is_same_file = opened.path and other.spec.path == opened.path
+                if is_same_file and other.spec.memory_bytes != opened.memory_bytes:
+                    self._close(key)
             database = open_file(opened) if opened.path else open_in_memory(opened)
             self._open[number] = database
             files = [key for key, other in self._open.items() if not other.is_in_memory]
@@ -386,10 +392,13 @@ class Server:
             with bounded(bounds):
                 return OK, self._queries.execute(database, sql, bounds)
         except QueryRefusedError as error:
-            # After an error of its own or without memory, DuckDB does not answer on that instance.
-            is_broken = isinstance(error.__cause__, (duckdb.FatalException, MemoryError))
-            if is_broken or isinstance(error.__cause__, duckdb.InternalException):
-                self._close(number)
+            # After an error of its own or without memory, DuckDB does not answer on that instance,
+            # which other databases of the same file share.
+            if isinstance(error.__cause__, _BREAKING):
+                path = database.spec.path
+                for key, other in [*self._open.items()]:
+                    if key == number or (path and other.spec.path == path):
+                        self._close(key)
             raise
 
     def _do_list_reads(

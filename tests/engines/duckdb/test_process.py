@@ -169,6 +169,30 @@ def test_memory_of_other_databases_does_not_count(tmp_path: Path) -> None:
         database.close()
 
 
+def test_one_file_is_open_twice(shop: Path) -> None:
+    large, small = (Limits(max_heap_bytes=size) for size in (300_000_000, 100_000_000))
+    sql = "SELECT len(list(i)) FROM range(6000000) r(i)"
+    with ENGINE.open(shop, large) as first, ENGINE.open(shop, small) as second:
+        for database in (first, second, first):
+            assert database.execute("SELECT count(*) FROM trip") == [(2,)]
+        with ENGINE.open(shop, large) as third:
+            assert third.execute(sql) == first.execute(sql) == [(6000000,)]
+        with pytest.raises(QueryError) as caught:
+            second.execute(sql)
+        assert caught.value.reason is Reason.HEAP_EXCEEDED
+        assert first.execute(sql) == [(6000000,)]
+    with (
+        ENGINE.open(shop, now="2025-01-30") as first,
+        ENGINE.open(shop, now="2025-01-31") as second,
+        ENGINE.open(shop) as third,
+    ):
+        for _ in range(2):
+            assert first.execute("SELECT current_date") == [("2025-01-30",)]
+            assert second.execute("SELECT current_date") == [("2025-01-31",)]
+            with pytest.raises(QueryError):
+                third.execute("SELECT current_date")
+
+
 def test_a_closed_database_stays_closed(shop: Path) -> None:
     database = ENGINE.open(shop)
     database.close()
