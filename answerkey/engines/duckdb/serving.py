@@ -57,6 +57,7 @@ _ROWS_AT_ONCE = 2048
 _BREAKING = (duckdb.FatalException, duckdb.InternalException, MemoryError)
 _PAGE_BYTES = resource.getpagesize()
 _MAX_FILE_BYTES = 8 << 30
+_MAX_WORDS = 500
 
 
 @dataclass(slots=True)
@@ -333,9 +334,10 @@ def _explain_errors(bounds: Bounds) -> Iterator[None]:
 
 
 def spell_error(error: Exception) -> str:
-    """Return DuckDB's words without the query, which it repeats, in one line."""
+    """Return DuckDB's words without the query, which it repeats, in one line, cut if a value makes
+    them long."""
     words = str(error).partition("\nLINE ")[0].partition("\n\nStack Trace")[0]
-    return " ".join(words.split())
+    return " ".join(words.split())[:_MAX_WORDS]
 
 
 class Server:

@@ -20,7 +20,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _EDGE_YEARS = (MINYEAR, MAXYEAR)  # infinite moments have these, too
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _LONG_INTEGERS = {"UBIGINT", "HUGEINT", "UHUGEINT", "BIGNUM"}
-_NESTED = re.compile(r"STRUCT|MAP|UNION|VARIANT|.*\]$", re.DOTALL)
+_NESTED = re.compile(r"STRUCT|TUPLE|MAP|UNION|VARIANT|.*\]$", re.DOTALL)
 
 
 class UnfitValueError(ValueError):

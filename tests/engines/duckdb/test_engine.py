@@ -101,13 +101,13 @@ def test_what_is_written_is_read_again(shop: Path, tmp_path: Path) -> None:
     assert ship.generated == {"twice"}
     assert ship.allowed == {"mood": ("sad", "happy")}
     rows = {table.name: table.rows for table in stored.tables}
-    content = ENGINE.write_tables(shop, stored, rows)
-    assert content == ENGINE.write_tables(shop, stored, rows)
+    content = ENGINE.write_tables(shop, stored, rows, now=None)
+    assert content == ENGINE.write_tables(shop, stored, rows, now=None)
     path = tmp_path / "shop.01.duckdb.sql"
     path.write_bytes(content)
     assert ENGINE.read_tables(path, now=None) == stored
     assert ENGINE.read_schema(path) == ENGINE.read_schema(shop)
-    assert ENGINE.write_tables(path, stored, rows) == content
+    assert ENGINE.write_tables(path, stored, rows, now=None) == content
 
 
 def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
             *("18446744073709551615", None),
         )
     ]
-    path.write_bytes(ENGINE.write_tables(path, stored, {"t": table.rows}))
+    path.write_bytes(ENGINE.write_tables(path, stored, {"t": table.rows}, now=None))
     assert ENGINE.read_tables(path, now=None).tables == stored.tables
 
 
@@ -171,6 +171,7 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
         ("[DATE '2025-01-30']", '["2025-01-30"]'),
         ("{'a': 1, 'b': {'c': 'x'}}", '{"a":1,"b":{"c":"x"}}'),
         ("[1, 2]::INTEGER[2]", "[1,2]"),
+        ("row(1, 'x')", '[1,"x"]'),
     ],
 )
 def test_values(shop: Path, sql: str, value: object) -> None:
