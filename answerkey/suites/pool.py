@@ -280,8 +280,9 @@ class _Pool:
             witnesses.update(dict.fromkeys(conditions))
             for name, own in rowids.items():
                 wanted.setdefault(name, set()).update(own)
-        path, seed = self._real.executions.database.path, self._settings.seed
-        rows = read_rows(path, seed=seed, wanted=wanted, now=self._now)
+        if wanted:
+            seed = self._settings.seed
+            rows = read_rows(rows.path, seed=seed, wanted=wanted, now=self._now)
         facts, first = find_key_facts(rows), self._settings.pool
         constants = {
             (witness.tables[row_index], column_index, value): None

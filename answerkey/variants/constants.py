@@ -430,7 +430,8 @@ class _ConstantReader:
                         row, column_index = slot
                         meets = self._spelling.spell(self._tables[row].name, column_index, value)
                     if operator == "ILIKE" and meets == value:
-                        meets = value.swapcase()  # a LIKE would not find it
+                        low = value.lower()  # a LIKE would not find it
+                        meets = low if low != value else value.upper()
                 if self._is_negated(column, column):
                     meets, misses = misses, meets
                 values.setdefault(slot, (meets, misses))
