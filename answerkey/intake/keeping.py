@@ -12,7 +12,7 @@ from answerkey.base.reasons import Reason
 from answerkey.base.records import replace_file
 from answerkey.corpus.databases import read_text
 from answerkey.engines.database import Database, QueryError
-from answerkey.engines.names import DUCKDB
+from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 from answerkey.engines.opening import load_engine
 from answerkey.engines.schema import Schema, Table, quote_name
 from answerkey.engines.settings import DEFAULTS, cut_head, write_head
@@ -87,6 +87,9 @@ def keep_database(
     except (EngineError, InputError, sqlite3.Error) as error:
         words = str(error).removeprefix("Corrupt database: ")
         words = words.replace(f"{path}: ", "").replace(str(path), path.name)
+        words = words.replace("corpora.NAME.now", "--now 2025-01-30")
+        if engine == POSTGRES:
+            words += f"; --engine {SQLITE} leaves out tables that cannot be loaded"
         raise InputError(f"{place}: {words}") from error
     if isinstance(given, DuckDB):
         _take_reading(tables, given.tables)

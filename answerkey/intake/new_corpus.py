@@ -69,7 +69,7 @@ from answerkey.intake.sources import (
     GivenDatabase,
     find_databases,
     match_databases,
-    open_source,
+    open_sources,
 )
 from answerkey.intake.whole_database import convert, list_comments, write_comments
 from answerkey.sections.corpora import SOURCE, SOURCE_SPLITS
@@ -177,17 +177,14 @@ def _make_files(
     """Make all files of a corpus in a folder below its place."""
     with ExitStack() as stack:
         choices = TypeChoices(how.types)
-        sources = [
-            open_source(
-                place,
-                stack,
-                without=given.path,
-                types=choices,
-                dialect=how.dialect,
-                engine=how.engine,
-            )
-            for place in databases or find_databases(staging.parent, given.path)
-        ]
+        sources = open_sources(
+            databases or find_databases(staging.parent, given.path),
+            stack,
+            without=given.path,
+            types=choices,
+            dialect=how.dialect,
+            engine=how.engine,
+        )
         choices.check_all_taken()
         _check_engines(sources)
         sources, names = match_databases(given, sources)

@@ -84,6 +84,7 @@ class GivenDatabase(NamedTuple):
     descriptions: a folder that says what columns mean.
     kept: the engine of its database in the corpus.
     text: the SQL text of a database that stays one of its engine, if there is some.
+    is_of_any: whether it is SQL text that could be any engine's, and is taken for SQLite's.
     is_named: whether the name is one that somebody gave.
     """
 
@@ -97,6 +98,30 @@ class GivenDatabase(NamedTuple):
     is_named: bool = False
     kept: str = SQLITE
     text: DatabaseText | None = None
+    is_of_any: bool = False
+
+
+def open_sources(
+    places: Sequence[str],
+    stack: ExitStack,
+    *,
+    without: Path,
+    types: TypeChoices | None = None,
+    dialect: str | None = None,
+    engine: str | None = None,
+) -> list[GivenDatabase]:
+    """Open the databases of one corpus, as `open_source` does. Beside dumps of Postgres, SQL text
+    that could be any engine's is a dump, too."""
+
+    def open_all(dialect: str | None) -> list[GivenDatabase]:
+        return [
+            open_source(place, stack, without=without, types=types, dialect=dialect, engine=engine)
+            for place in places
+        ]
+
+    opened = open_all(dialect)
+    has_dump = any(source.kept == POSTGRES for source in opened)
+    return open_all(POSTGRES) if has_dump and any(each.is_of_any for each in opened) else opened
 
 
 def open_source(
@@ -271,7 +296,9 @@ def _open_file(name: str, path: Path, content: Path, how: _Opening) -> GivenData
             f" (mysql DATABASE < {path.name}), and give its URL, mysql://USER:PASSWORD@HOST/DATABASE"
         )
     if is_text:
-        return GivenDatabase(name, str(path), SQLITE_TEXT, SQLITE, None, content, _find_words(path))
+        words = _find_words(path)
+        given = GivenDatabase(name, str(path), SQLITE_TEXT, SQLITE, None, content, words)
+        return given._replace(is_of_any=kind is None)
     raise InputError(f"{path}: starts with {head[:16]!r}: expected {EXPECTED}")
 
 

