@@ -25,6 +25,7 @@ from answerkey.corpus.corpora import (
     read_source_questions,
 )
 from answerkey.corpus.databases import UnreadableDatabaseError, check_database
+from answerkey.engines.names import SQLITE
 from answerkey.engines.schema import Schema
 from answerkey.engines.sqlite.files import open_database
 from answerkey.engines.sqlite.schema import read_schema
@@ -89,6 +90,9 @@ def fill_corpus(corpus: Corpus, folder: str, *, rows: int, limits: Download) -> 
     databases = corpus.databases
     if not isinstance(databases, DirectoryDatabases):
         raise InputError(f"Corpus {corpus.name} is on the hub: expected one with origin: directory")
+    if corpus.engine != SQLITE:
+        words = f"Corpus {corpus.name} has databases of {corpus.engine}"
+        raise InputError(f"{words}: expected those of SQLite, the only ones that are filled")
     queries: dict[str, dict[str, None]] = defaultdict(dict)
     for question in read_source_questions(corpus, limits=limits):
         queries[question["database_name"]][question["gold_sql"]] = None

@@ -38,13 +38,13 @@ _COPY_IN = re.compile(rf"COPY\s+{_TABLE}\s*(\([^)]*\))?\s*FROM\s+STDIN\b", _FLAG
 _COPY = re.compile(rf"COPY\s+(?:\(|{_TABLE})", _FLAGS)
 _CREATE_DATABASE = re.compile(rf"CREATE\s+DATABASE\s+(?P<name>{_NAME})", _FLAGS)
 _ALTER_DATABASE = re.compile(rf"(ALTER\s+DATABASE\s+)(?P<name>{_NAME})(\s+(?:RE)?SET\s.*)", _FLAGS)
-_MAKES = re.compile(
+MAKES = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:UNLOGGED|FOREIGN|MATERIALIZED|RECURSIVE)\s+)*"
     rf"(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?{_TABLE}",
     _FLAGS,
 )
 # Without these statements a table has fewer rows, or others.
-_FILLS = re.compile(
+FILLS = re.compile(
     rf"(?:INSERT\s+INTO|UPDATE(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?)\s+{_TABLE}"
     rf"|ALTER\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:ONLY\s+)?(?P<parent>{_NAME}(?:\.{_NAME})*)"
     r"\s+(?:ATTACH\s+PARTITION|ADD\s+COLUMN|ALTER\s+COLUMN\s+\S+\s+(?:SET\s+DATA\s+)?TYPE)\b",
@@ -205,9 +205,9 @@ class DumpLoader:
         words = first_line(error)
         if self._connection.info.transaction_status.name == "INERROR":
             raise InputError(f"{self._dump}: line {statement.line}: {words}") from error
-        if (made := _MAKES.match(head)) is not None:
+        if (made := MAKES.match(head)) is not None:
             self._not_made.setdefault(made["name"], words)
-        elif (filled := _FILLS.match(head)) is not None:
+        elif (filled := FILLS.match(head)) is not None:
             place = filled["name"] or filled["parent"]
             self._lose(place, f"line {statement.line} cannot be executed: {words}")
         elif not _NO_FAULT.search(words):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from answerkey.base.reasons import Reason
 from answerkey.base.records import replace_file
 from answerkey.corpus.databases import read_text
 from answerkey.engines.database import Database, QueryError
-from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
+from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.engines.opening import load_engine
 from answerkey.engines.schema import Schema, Table, quote_name
 from answerkey.engines.settings import DEFAULTS, cut_head, write_head
@@ -20,7 +22,7 @@ from answerkey.intake.clock_words import name_clock
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.duckdb_text import write_text
 from answerkey.intake.engines import DatabaseText, DuckDB, EngineError, SourceTable, name_table
-from answerkey.intake.postgres_text import read_dump
+from answerkey.intake.postgres_text import LeftOut, leave_out, read_dump
 
 
 def read_kept_text(content: Path, place: Path, engine: str) -> DatabaseText:
@@ -43,6 +45,10 @@ def read_kept_text(content: Path, place: Path, engine: str) -> DatabaseText:
     return made
 
 
+_MOST_LEFT_OUT = 100  # statements of a dump, each of which costs a build
+_LINE = re.compile(r"line (\d+): ")
+
+
 class KeptDatabase(NamedTuple):
     """The tables of a database, what is to be said of it, and what comments say of columns, by
     table and column."""
@@ -55,7 +61,8 @@ class KeptDatabase(NamedTuple):
 def keep_database(
     engine: str, given: DatabaseText | DuckDB, path: Path, place: str, *, now: str | None
 ) -> KeptDatabase:
-    """Write the text of a database, and build it once.
+    """Write the text of a database, and build it once. What of a dump of Postgres cannot be loaded,
+    as without its extension, is left out, and told.
 
     place: where it comes from, for errors.
 
@@ -64,6 +71,7 @@ def keep_database(
     """
     notes: list[str] = []
     parts: Iterable[str]
+    text = given.text if isinstance(given, DatabaseText) else None
     if isinstance(given, DuckDB):
         settings, parts = dict(DEFAULTS[engine]), write_text(given, notes)
         notes += given.notes
@@ -77,23 +85,49 @@ def keep_database(
         settings, parts = {**DEFAULTS[engine], **given.settings}, [given.text]
         notes += given.notes
         comments = given.comments
-    try:
-        with replace_file(path) as file:
-            for part in (write_head(engine, settings), *parts):
-                file.write(part.encode())
-        with load_engine(engine).open(path, now=now) as database:
-            schema = load_engine(engine).read_schema(path)
-            tables = list(_describe_tables(schema, database))
-    except (EngineError, InputError, sqlite3.Error) as error:
-        words = str(error).removeprefix("Corrupt database: ")
-        words = words.replace(f"{path}: ", "").replace(str(path), path.name)
-        words = words.replace("corpora.NAME.now", "--now 2025-01-30")
-        if engine == POSTGRES:
-            words += f"; --engine {SQLITE} leaves out tables that cannot be loaded"
-        raise InputError(f"{place}: {words}") from error
+    tables: list[ConvertedTable] | None = None
+    while tables is None:
+        try:
+            _write(path, chain([write_head(engine, settings)], parts))
+            tables = _build(engine, path, now=now)
+        except (EngineError, InputError, sqlite3.Error) as error:
+            words = str(error).removeprefix("Corrupt database: ")
+            words = words.replace(f"{path}: ", "").replace(str(path), path.name)
+            smaller = None
+            if engine == POSTGRES and text is not None:
+                smaller = _leave_out(text, words, place)
+            if smaller is None or len(notes) > _MOST_LEFT_OUT:
+                words = words.replace("corpora.NAME.now", "--now 2025-01-30")
+                raise InputError(f"{place}: {words}") from error
+            text = smaller.text
+            parts = [text]
+            notes.append(f"{smaller.what} is left out: {_LINE.sub('', words)}")
+    if not tables:
+        step = "; ".join(notes) or "expected CREATE TABLE and rows"
+        raise InputError(f"{place}: makes no table: {step}")
     if isinstance(given, DuckDB):
         _take_reading(tables, given.tables)
     return KeptDatabase(tables, notes, comments)
+
+
+def _write(path: Path, parts: Iterable[str]) -> None:
+    with replace_file(path) as file:
+        for part in parts:
+            file.write(part.encode())
+
+
+def _build(engine: str, path: Path, *, now: str | None) -> list[ConvertedTable]:
+    with load_engine(engine).open(path, now=now) as database:
+        return list(_describe_tables(load_engine(engine).read_schema(path), database))
+
+
+def _leave_out(text: str, words: str, place: str) -> LeftOut | None:
+    """Return a dump without what an error names; None if the error is none of a line, or if rows
+    lack a clock, which somebody may name."""
+    found = _LINE.match(words)
+    if found is None or "corpora.NAME.now" in words:
+        return None
+    return leave_out(text, int(found[1]) - 1, Path(place))  # below the settings
 
 
 def _describe_tables(schema: Schema, database: Database) -> Iterator[ConvertedTable]:

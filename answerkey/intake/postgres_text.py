@@ -15,12 +15,12 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from answerkey.base.errors import InputError
 from answerkey.base.secrets import hide_secrets
 from answerkey.engines.postgres.dump_text import DumpReader
-from answerkey.intake.dump_loading import OTHER_DATABASE
+from answerkey.intake.dump_loading import FILLS, MAKES, OTHER_DATABASE
 from answerkey.intake.engines import DatabaseText, name_table, quote_names
 from answerkey.intake.postgres import Postgres
 from answerkey.intake.servers import (
@@ -50,6 +50,15 @@ _ON_COLUMN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+# A statement that makes, fills or changes a table, or belongs to it.
+_OF_TABLE = re.compile(
+    r"(?:CREATE\s+(?:UNLOGGED\s+|FOREIGN\s+)?TABLE(?:\s+IF\s+NOT\s+EXISTS)?|COPY|INSERT\s+INTO"
+    r"|UPDATE(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?|COMMENT\s+ON\s+TABLE"
+    r"|ALTER\s+TABLE(?:\s+IF\s+EXISTS)?(?:\s+ONLY)?|COMMENT\s+ON\s+(?P<column>COLUMN)"
+    r"|CREATE\s+(?:UNIQUE\s+)?INDEX\s.*?\sON(?:\s+ONLY)?)"
+    rf"\s+(?P<name>{_NAME}(?:\s*\.\s*{_NAME})*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _UTF8 = ("utf8", "utf-8", "unicode", "sql_ascii")
 # As `corpora.NAME.settings` calls the settings of a session.
 _SETTINGS = {"timezone": "timezone", "search_path": "search_path"}
@@ -128,6 +137,52 @@ def read_dump(content: Path, dump: Path) -> DatabaseText:
         )
     text = _join_lines(content_bytes, reader.commands, dump)
     return DatabaseText(text, settings, notes, _name_comments(described, settings))
+
+
+class LeftOut(NamedTuple):
+    """The text of a dump without what cannot be loaded, and what that is."""
+
+    text: str
+    what: str
+
+
+def leave_out(text: str, line: int, place: Path) -> LeftOut | None:
+    """Return a dump without the statement at a line; if it makes or fills a table, without all that
+    belongs to the table. Return None if there is no statement. place: what errors call the dump."""
+    reader = DumpReader(io.BytesIO(text.encode()), place, has_escapes=lambda: False)
+    spans: list[tuple[range, str]] = []
+    for statement in reader.read_statements():
+        sql = statement.text.decode(errors="replace")
+        if _COPY_IN.match(sql):
+            for _ in reader.read_rows():
+                pass
+        spans.append((range(statement.line, reader.number + 1), sql))
+    failing = next(((lines, sql) for lines, sql in spans if line in lines), None)
+    if failing is None:
+        return None
+    lines, sql = failing
+    found = MAKES.match(sql) or FILLS.match(sql) or (_COPY_IN.match(sql) and _OF_TABLE.match(sql))
+    table = _find_table(sql) if found else None
+    removed = set(lines)
+    if table is not None:
+        removed |= {
+            number for others, each in spans if _find_table(each) == table for number in others
+        }
+    rows = io.BytesIO(text.encode()).readlines()
+    kept = [row for number, row in enumerate(rows, start=1) if number not in removed]
+    made = MAKES.match(sql)
+    what = ".".join(table) if table else made["name"] if made else " ".join(sql.split())[:60]
+    return LeftOut(b"".join(kept).decode(), what.removeprefix("public."))
+
+
+def _find_table(sql: str) -> tuple[str, ...] | None:
+    """Return the table that a statement is about, without the schema `public`."""
+    found = _OF_TABLE.match(sql)
+    if found is None:
+        return None
+    parts = [_unquote(*part) for part in _PART.findall(found["name"])]
+    parts = parts[:-1] if found["column"] else parts
+    return tuple(parts[1:] if parts[0] == "public" else parts)
 
 
 def _name_comments(

