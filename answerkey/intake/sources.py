@@ -287,7 +287,8 @@ def _open_file(name: str, path: Path, content: Path, how: _Opening) -> GivenData
         given = GivenDatabase(name, str(path), "SQL text of DuckDB", DUCKDB, kept=DUCKDB)
         text_kept = read_kept_text(content, path, DUCKDB)
         return given._replace(descriptions=_find_words(path), text=text_kept)
-    kind = _find_dialect(text, (how.engine or how.dialect) if is_text else None)
+    said = POSTGRES if POSTGRES in (how.engine, how.dialect) else None
+    kind = _find_dialect(text, said if is_text else None)
     if kind == POSTGRES:
         return _open_dump(name, path, content, how, is_text=True)
     if kind == MYSQL:
