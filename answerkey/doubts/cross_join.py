@@ -97,7 +97,7 @@ def _part_sources(scope: Scope, query: Query) -> _Parts:
 
 def _returns_one_row(select: exp.Select, query: Query) -> bool:
     limit = select.args.get("limit")
-    is_cut = limit is not None and limit.expression.name == "1"
+    is_cut = isinstance(limit, exp.Limit) and limit.expression.name == "1"
     return is_cut or select.args.get("from_") is None or query.is_one_row(select)
 
 

@@ -25,7 +25,7 @@ from answerkey.rewrites.trees import (
     replaced,
 )
 from answerkey.sql.keys import find_one_key, is_key, is_nullable, list_key
-from answerkey.sql.query_tree import read_integer
+from answerkey.sql.query_tree import read_integer, speaks_sqlite
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
@@ -116,7 +116,10 @@ def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
         return
     key = find_one_key(shown[0].table)
     if key is not None:
-        group = exp.Group(expressions=[shown[0].beside(key).write()])
+        keys: list[exp.Expr] = [shown[0].beside(key).write()]
+        if not speaks_sqlite():  # other engines refuse to show what is not grouped
+            keys += [column.write() for column in shown]
+        group = exp.Group(expressions=keys)
         with changed(select, distinct=None, group=group):
             yield "each_thing_once"
 
