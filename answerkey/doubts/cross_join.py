@@ -27,14 +27,13 @@ from sqlglot import exp
 from answerkey.base.records import Finding
 from answerkey.doubts.doubt import Doubt
 from answerkey.doubts.query import Query, read_query, with_repair
-from answerkey.engines.schema import quote_name
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.members import join_tables
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import list_conditions, list_merged_columns, list_terms
 from answerkey.sql.keys import is_key
-from answerkey.sql.query_tree import to_sql
-from answerkey.sql.scopes import DirectColumn, Scope, Source
+from answerkey.sql.query_tree import to_sql, write_table
+from answerkey.sql.scopes import DirectColumn, Scope, Source, spell_source
 
 _CROSS_JOIN = re.compile(r"\bCROSS\s+JOIN\b", re.IGNORECASE)
 _MAX_SHOWN_SOURCES = 5
@@ -111,7 +110,7 @@ def _has_one_row(source: Source, scope: Scope, query: Query) -> bool:
         if query.list_sources(term) == {source}
     ]
     where = f" WHERE {' AND '.join(terms)}" if terms else ""
-    table, name = quote_name(source.table.name), quote_name(source.name)
+    table, name = write_table(source.table.name), to_sql(spell_source(source))
     return query.count(f"SELECT count(*) FROM {table} AS {name}{where}") == (1,)
 
 

@@ -34,7 +34,7 @@ from answerkey.rewrites.compared_values import compare_with_text
 from answerkey.rewrites.text_values import MONTHS, order_by_date, take_extreme_by_date
 from answerkey.rewrites.trees import together, write_change
 from answerkey.sql.conditions import RANGES, Comparison, read_text
-from answerkey.sql.query_tree import show_sql
+from answerkey.sql.query_tree import show_sql, write_table
 
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DATE = re.compile(
@@ -91,7 +91,7 @@ def is_unsortable_date(value: object) -> bool:
 def _read_values(query: Query, table: Table, column: Column, *, most: int) -> list[Value]:
     name = quote_name(column.name)
     rows = query.ask(
-        f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE {name} IS NOT NULL"
+        f"SELECT DISTINCT {name} FROM {write_table(table.name)} WHERE {name} IS NOT NULL"
         f" LIMIT {most}"
     )
     return [value for (value,) in rows or ()]

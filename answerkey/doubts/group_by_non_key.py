@@ -35,7 +35,7 @@ from answerkey.rewrites.groups import group_by_key
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import list_terms
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.query_tree import find_with, spoken_engine
+from answerkey.sql.query_tree import find_with, spoken_engine, write_table
 from answerkey.sql.scopes import DirectColumn
 
 _MIN_SHARE_OF_NAMES = 0.5  # of the rows of a table: with fewer, a name is one of a class
@@ -89,7 +89,7 @@ def _list_keys(select: exp.Select, query: Query) -> list[DirectColumn]:
 def _is_of_things(label: DirectColumn, query: Query) -> bool:
     """Whether most rows of a table have a name of their own, and are not classed by it. A table of
     a key and a name alone lists names, each once."""
-    column, table = quote_name(label.column.name), quote_name(label.table.name)
+    column, table = quote_name(label.column.name), write_table(label.table.name)
     counts = query.count(f"SELECT count(DISTINCT {column}), count(*) FROM {table}")
     if len(label.table.columns) < 3 or not counts:
         return False
@@ -141,7 +141,7 @@ def _find_shared_name(town: DirectColumn, land: Column, query: Query) -> str | N
         town.column.name, declared_type=town.column.type, engine=spoken_engine()
     )
     rows = query.ask(
-        f"SELECT {name} FROM {quote_name(town.table.name)} WHERE {is_text}"
+        f"SELECT {name} FROM {write_table(town.table.name)} WHERE {is_text}"
         f" AND {name} <> '' GROUP BY {name} HAVING count(DISTINCT {wider}) > 1 ORDER BY 1 LIMIT 1"
     )
     return str(rows[0][0]) if rows else None

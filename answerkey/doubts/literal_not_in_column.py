@@ -37,7 +37,7 @@ from answerkey.engines.schema import Column, Table, quote_name
 from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_column, compare_with_null, compare_with_text
 from answerkey.rewrites.trees import together, write_change
-from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, to_sql
+from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, to_sql, write_table
 from answerkey.sql.scopes import DirectColumn
 
 _NULLS = frozenset({"null", "none", "nil", ""})
@@ -77,9 +77,9 @@ def _describe(
 ) -> Iterator[_AbsentText]:
     """Yield the text as an absent one, if the column has values, lacks this text, and it is known
     what is meant."""
-    name, source = quote_name(column.name), quote_name(table.name)
+    name, source = quote_name(column.name), write_table(table.name)
     text = to_sql(exp.Literal.string(literal.text))
-    if query.ask(write_holds(table.name, column.name, text)) != []:
+    if query.ask(write_holds(table.name, column.name, text, engine=spoken_engine())) != []:
         return
     if not query.ask(f"SELECT 1 FROM {source} WHERE {name} IS NOT NULL LIMIT 1"):
         return
@@ -185,7 +185,7 @@ def _may_be_equal(left: DirectColumn, right: DirectColumn, query: Query) -> bool
     if left.table is right.table and left.column is right.column:
         return True
     (name, table), (other, other_table) = (
-        (quote_name(column.column.name), quote_name(column.table.name)) for column in (left, right)
+        (quote_name(column.column.name), write_table(column.table.name)) for column in (left, right)
     )
     tests = (
         f"SELECT 1 FROM {table} WHERE {name} IN (SELECT {other} FROM {other_table}) LIMIT 1",

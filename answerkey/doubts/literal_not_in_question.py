@@ -39,7 +39,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.rewrites.compared_values import compare_with_text, compare_with_value, keep_rows
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import RANGES
-from answerkey.sql.query_tree import show_sql, to_sql
+from answerkey.sql.query_tree import show_sql, spoken_engine, to_sql
 
 _MIN_VALUE_LETTERS = 3  # of a value that a question names: shorter ones are any word
 _DEFAULTS = (0, 1)  # codes of no and yes; none and some
@@ -117,7 +117,9 @@ def _is_held(inspection: Inspection, literal: ComparedLiteral, value: exp.Expr) 
     if base is None:
         return False
     table, column = base
-    return bool(query.ask(write_holds(table.name, column.name, to_sql(value))))
+    return bool(
+        query.ask(write_holds(table.name, column.name, to_sql(value), engine=spoken_engine()))
+    )
 
 
 def _find_other_limit(inspection: Inspection, question: Question) -> list[Finding]:

@@ -16,7 +16,7 @@ from answerkey.order.inspection import Inspection
 from answerkey.sql.conditions import Comparison, list_comparisons, list_equalities
 from answerkey.sql.groupings import list_determined, read_grouping
 from answerkey.sql.keys import list_key, list_sure_keys
-from answerkey.sql.query_tree import find_with, spoken_engine, unwrap, write_with
+from answerkey.sql.query_tree import find_with, spoken_engine, unwrap, write_table, write_with
 from answerkey.sql.scopes import DirectColumn, Place, Resolution, Scope, Source
 
 
@@ -122,7 +122,7 @@ class Query:
         return key[0] if len(key) == 1 else None
 
     def _is_unique(self, table: Table, column: Column) -> bool:
-        name, quoted = quote_name(column.name), quote_name(table.name)
+        name, quoted = quote_name(column.name), write_table(table.name)
         sql = f"SELECT (SELECT count(*) FROM {quoted}) = count(*) FROM"
         return self.ask(f"{sql} (SELECT DISTINCT {name} FROM {quoted})") == [(1,)]
 

@@ -38,8 +38,8 @@ from answerkey.order.ties import show_rows
 from answerkey.rewrites.groups import keep_zero_counts
 from answerkey.rewrites.trees import write_change
 from answerkey.sql.conditions import list_terms
-from answerkey.sql.query_tree import to_sql
-from answerkey.sql.scopes import DirectColumn, Source
+from answerkey.sql.query_tree import to_sql, write_table
+from answerkey.sql.scopes import DirectColumn, Source, spell_source
 
 _MAX_SHOWN_KEYS = 3  # keys as evidence
 
@@ -123,8 +123,8 @@ def _find_things(select: exp.Select, query: Query) -> _Things | None:
 
 def _find_dropped(select: exp.Select, things: _Things, query: Query) -> list[Value]:
     """Keys of things that meet the conditions on themselves, and of which the query has no row."""
-    key, table = quote_name(things.key.name), quote_name(things.table.name)
-    name = quote_name(things.source.name) if things.source is not None else table
+    key, table = quote_name(things.key.name), write_table(things.table.name)
+    name = to_sql(spell_source(things.source)) if things.source is not None else table
     counted = write_rows(select, exp.alias_(things.shown.write(), "k"))
     conditions = [f"{key} IS NOT NULL"]
     for term in list_terms(select.args.get("where")) if things.source is not None else ():
@@ -162,8 +162,9 @@ def _write_repair(select: exp.Select, things: _Things, query: Query) -> str | No
     if source is None and fold_name(counted.source.name) == fold_name(things.table.name):
         return None  # rows of a table that refer to others of it
     name = source.name if source is not None else things.table.name
-    node = source.node if source is not None else exp.to_table(quote_name(name))
-    key = exp.column(things.key.name, table=name, quoted=True)
+    node = source.node if source is not None else exp.to_table(write_table(name))
+    own = spell_source(source) if source is not None else exp.to_identifier(name, quoted=True)
+    key = exp.column(things.key.name, table=own, quoted=True)
     change = keep_zero_counts(select, node, key, counted, query.scopes)
     return write_change(query.scopes, change)
 

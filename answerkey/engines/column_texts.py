@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerkey.engines.column_types import OTHER, TEXT, find_kind
 from answerkey.engines.names import SQLITE
-from answerkey.engines.schema import quote_name
+from answerkey.engines.schema import quote_name, quote_table
 
 
 def write_texts(
@@ -32,7 +32,8 @@ def write_texts(
     conditions = write_is_text(column, declared_type=declared_type, engine=engine)
     conditions += condition and f" AND {condition.format(name)}"
     order = " ORDER BY 1" if in_order else ""
-    return f"SELECT DISTINCT {name} FROM {quote_name(table)} WHERE {conditions}{order} LIMIT {most}"
+    source = quote_table(table, engine)
+    return f"SELECT DISTINCT {name} FROM {source} WHERE {conditions}{order} LIMIT {most}"
 
 
 def write_is_text(column: str, *, declared_type: str = "", engine: str = SQLITE) -> str:
@@ -73,10 +74,11 @@ def write_is_same_in_any_case(column: str, text: str, *, engine: str = SQLITE) -
     return f"lower(CAST({name} AS TEXT)) = lower({text})"
 
 
-def write_holds(table: str, column: str, value: str) -> str:
+def write_holds(table: str, column: str, value: str, *, engine: str = SQLITE) -> str:
     """Return the query that has a row if a row of the table has this value, a literal of SQL.
 
     >>> write_holds("ship", "name", "'Sun'")
     'SELECT 1 FROM "ship" WHERE "name" = \\'Sun\\' LIMIT 1'
     """
-    return f"SELECT 1 FROM {quote_name(table)} WHERE {quote_name(column)} = {value} LIMIT 1"
+    source, name = quote_table(table, engine), quote_name(column)
+    return f"SELECT 1 FROM {source} WHERE {name} = {value} LIMIT 1"

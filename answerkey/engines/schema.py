@@ -119,6 +119,17 @@ def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def quote_table(name: str, engine: str) -> str:
+    """Return the name of a table in quotes, safe in SQL: off SQLite it may have a schema.
+
+    >>> quote_table("sales.order", "postgres"), quote_table("sales.order", "sqlite")
+    ('"sales"."order"', '"sales.order"')
+    """
+    if engine == SQLITE:
+        return quote_name(name)
+    return ".".join(map(quote_name, name.split(".")))
+
+
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:
     """Return the tables of a schema as JSON values; each names the engine if it is not SQLite."""
     engine = {} if schema.engine == SQLITE else {"engine": schema.engine}

@@ -11,7 +11,7 @@ from answerkey.engines.schema import quote_name
 from answerkey.rewrites.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import COMPARISONS, read_text
 from answerkey.sql.keys import find_one_key
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.query_tree import to_sql, write_table
 from answerkey.sql.scopes import Scopes
 
 # Step limits of queries of the real rows: one that takes more says nothing.
@@ -46,7 +46,7 @@ def list_codes(scopes: Scopes, find_rows: FindRows) -> Iterator[Code]:
 
 def find_values(find_rows: FindRows, table: str, column: str, known: str, value: str) -> list[Any]:
     """Return up to two values of a column in the rows that have a value in another column."""
-    names = [quote_name(name) for name in (table, column, known)]
+    names = [write_table(table), quote_name(column), quote_name(known)]
     literal = "'" + value.replace("'", "''") + "'"
     sql = f"SELECT DISTINCT {names[1]} FROM {names[0]} WHERE {names[2]} = {literal} LIMIT 2"
     return [value for (value,) in find_rows(sql, max_steps=_MAX_STEPS_OF_VALUES) or []]

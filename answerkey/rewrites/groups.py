@@ -16,7 +16,7 @@ from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.conditions import join_parts, list_equalities, list_terms
 from answerkey.sql.keys import is_key, list_key
 from answerkey.sql.query_tree import speaks_sqlite
-from answerkey.sql.scopes import DirectColumn, Scopes, Source, write_column
+from answerkey.sql.scopes import DirectColumn, Scopes, Source, spell_source, write_column
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def keep_zero_counts(
 
 
 def _write_name(name: str, source: Source) -> exp.Column:
-    return exp.column(name, table=source.name, quoted=True)
+    return exp.column(name, table=spell_source(source), quoted=True)
 
 
 def _names_source(node: exp.Expr, source: Source, scopes: Scopes) -> bool:

@@ -9,6 +9,7 @@ from answerkey.english.measures import is_never_zero
 from answerkey.english.phrases import asks_for_at_least
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
 from answerkey.sql.keys import is_number
+from answerkey.sql.query_tree import write_table
 from answerkey.sql.scopes import DirectColumn, Scopes
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
@@ -34,7 +35,7 @@ def read_measured(scopes: Scopes, question_text: str, find_rows: FindRows) -> St
     """
     for select in list(scopes.nodes.find_all(exp.Select)):
         for column in _list_measured(select, scopes):
-            name, table = quote_name(column.column.name), quote_name(column.table.name)
+            name, table = quote_name(column.column.name), write_table(column.table.name)
             test = f"SELECT 1 FROM {table} WHERE {name} = 0 LIMIT 1"
             if find_rows(test, max_steps=_MAX_STEPS):
                 condition = exp.GT(this=column.write(), expression=exp.Literal.number(0))

@@ -12,7 +12,7 @@ from answerkey.engines.column_types import TEXT, find_kind
 from answerkey.engines.schema import Column, Table, fold_name, quote_name
 from answerkey.rewrites.superlatives import read_superlatives
 from answerkey.rewrites.trees import FindRows, Steps, add_condition, changed
-from answerkey.sql.query_tree import speaks_sqlite, spoken_engine
+from answerkey.sql.query_tree import speaks_sqlite, spoken_engine, write_table
 from answerkey.sql.scopes import Scopes, list_columns
 
 _MAX_STEPS = 500_000  # of a query of the real rows: one that takes more says nothing
@@ -90,7 +90,7 @@ def _find_texts(find_rows: FindRows, table: Table, column: Column, words: list[s
     name, values = quote_name(column.name), ", ".join(f"'{word}'" for word in words)
     folded = f"{name} COLLATE NOCASE" if speaks_sqlite() else f"lower({name})"
     sql = (
-        f"SELECT DISTINCT {name} FROM {quote_name(table.name)} WHERE {folded}"
+        f"SELECT DISTINCT {name} FROM {write_table(table.name)} WHERE {folded}"
         f" IN ({values}) LIMIT {_MAX_TEXTS_PER_COLUMN}"
     )
     rows = find_rows(sql, max_steps=_MAX_STEPS) or []

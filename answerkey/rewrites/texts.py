@@ -15,7 +15,7 @@ from answerkey.english.question import find_phrase, has_phrase
 from answerkey.rewrites.patterns import any_case_like, contain_text
 from answerkey.rewrites.trees import FindRows, Steps, replaced
 from answerkey.sql.conditions import read_text
-from answerkey.sql.query_tree import to_sql
+from answerkey.sql.query_tree import spoken_engine, to_sql, write_table
 from answerkey.sql.scopes import Scopes
 
 _MIN_LETTERS = 4  # the letters that two spellings have in common at least
@@ -80,7 +80,12 @@ def _is_held(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows) -> 
     column = scopes.find_direct(node.this)
     if column is None:
         return False
-    sql = write_holds(column.table.name, column.column.name, to_sql(exp.Literal.string(text)))
+    sql = write_holds(
+        column.table.name,
+        column.column.name,
+        to_sql(exp.Literal.string(text)),
+        engine=spoken_engine(),
+    )
     return bool(find_rows(sql, max_steps=_MAX_STEPS))
 
 
@@ -91,7 +96,7 @@ def _list_stored(node: exp.Expr, text: str, scopes: Scopes, find_rows: FindRows)
         return []
     name, literal = quote_name(column.column.name), to_sql(exp.Literal.string(text))
     operator = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
-    source = quote_name(column.table.name)
+    source = write_table(column.table.name)
     sql = f"SELECT DISTINCT {name} FROM {source} WHERE {name} {operator} {literal}"
     rows = find_rows(f"{sql} LIMIT 2", max_steps=_MAX_STEPS) or []
     return [value for (value,) in rows if isinstance(value, str)] if len(rows) == 1 else []

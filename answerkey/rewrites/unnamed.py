@@ -19,7 +19,7 @@ from answerkey.rewrites.trees import (
 )
 from answerkey.sql.conditions import join_parts, list_parts, list_terms
 from answerkey.sql.keys import list_key
-from answerkey.sql.query_tree import is_star
+from answerkey.sql.query_tree import is_star, write_table
 from answerkey.sql.scopes import DirectColumn, Scopes, Source
 
 _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
@@ -124,8 +124,8 @@ def _may_lack(source: Source, twins: dict[str, DirectColumn], find_rows: FindRow
         return False
     own, key = quote_name(twin.column.name), quote_name(name)
     sql = (
-        f"SELECT 1 FROM {quote_name(twin.table.name)} WHERE {own} IS NULL OR {own} NOT IN"
-        f" (SELECT {key} FROM {quote_name(source.table.name)}) LIMIT 1"
+        f"SELECT 1 FROM {write_table(twin.table.name)} WHERE {own} IS NULL OR {own} NOT IN"
+        f" (SELECT {key} FROM {write_table(source.table.name)}) LIMIT 1"
     )
     return bool(find_rows(sql, max_steps=_MAX_STEPS))
 

@@ -23,7 +23,7 @@ from answerkey.rewrites.trees import (
     reverse,
     write_changes,
 )
-from answerkey.sql.query_tree import is_star
+from answerkey.sql.query_tree import is_star, write_table
 from answerkey.sql.scopes import Scopes
 
 WEAK_QUERY = "weak_query"
@@ -127,7 +127,7 @@ def _list_bare_queries(scopes: Scopes) -> Iterator[str]:
     """The columns that a query names, alone: `SELECT "a" FROM "t"`, `SELECT max("a") FROM "t"`."""
     named = {fold_name(column.name) for column in scopes.nodes.find_all(exp.Column)}
     for table in _list_tables(scopes):
-        name = quote_name(table.name)
+        name = write_table(table.name)
         yield f"SELECT count(*) FROM {name}"
         columns = [column.name for column in table.columns if fold_name(column.name) in named]
         for column in map(quote_name, columns[:_MOST_COLUMNS]):
@@ -140,7 +140,7 @@ def _list_bare_queries(scopes: Scopes) -> Iterator[str]:
 
 def _list_scaled_counts(scopes: Scopes) -> Iterator[str]:
     """`SELECT count(*) * 2 FROM "t"`, `SELECT count(*) + 1 FROM "t"`, ..."""
-    for name in (quote_name(table.name) for table in _list_tables(scopes)):
+    for name in (write_table(table.name) for table in _list_tables(scopes)):
         yield from (f"SELECT count(*) {scale} FROM {name}" for scale in _SCALES)
 
 
@@ -155,7 +155,7 @@ def list_fitted(scopes: Scopes, rows: list[Row], find_rows: FindRows) -> list[Ch
         return []
     fitted = []
     for table in _list_tables(scopes):
-        name = quote_name(table.name)
+        name = write_table(table.name)
         counted = find_rows(f"SELECT count(*) FROM {name}")
         count = counted[0][0] if counted else None
         if isinstance(count, int) and count not in (0, answer):

@@ -21,7 +21,7 @@ from answerkey.sql.query_tree import (
     parse_sql,
     to_sql,
 )
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.scopes import Scopes, find_table
 
 # Features whose names are sqlglot's names of nodes.
 _CLAUSES = ("cte", "distinct", "having", "limit", "offset", "where", "window")
@@ -38,8 +38,12 @@ def list_tables(nodes: Iterable[exp.Expr], schema: Schema | None) -> list[str]:
     for node in nodes:
         name = _name_table(node)
         if name:
-            known = schema.find_table(name) if schema else None
-            names.setdefault(fold_name(name), known.name if known else name)
+            is_table = isinstance(node, exp.Table)
+            known = None
+            if schema is not None:
+                known = find_table(node, schema) if is_table else schema.find_table(name)
+            spelled = known.name if known else name
+            names.setdefault(fold_name(spelled), spelled)
     return sorted(names.values())
 
 

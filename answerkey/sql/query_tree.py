@@ -24,7 +24,7 @@ from sqlglot.tokens import Tokenizer
 
 from answerkey.engines.database import MAX_SQL_BYTES
 from answerkey.engines.names import DUCKDB, ENGINES, POSTGRES, SQLITE
-from answerkey.engines.schema import fold_name
+from answerkey.engines.schema import fold_name, quote_table
 from answerkey.engines.sqlite.schema import affinity
 from answerkey.engines.sqlite.statement import trim_statement
 
@@ -509,6 +509,11 @@ def to_sql(tree: exp.Expr) -> str:
     """Return the text of a tree in the dialect spoken. For SQLite there is no copy of the tree,
     sqlglot's default: it takes longer than writing, and only syntax that SQLite lacks needs it."""
     return tree.sql(dialect=sql_dialect(), copy=not speaks_sqlite())
+
+
+def write_table(name: str) -> str:
+    """Return the name of a table of the schema as SQL."""
+    return quote_table(name, spoken_engine())
 
 
 def show_sql(tree: exp.Expr) -> str:

@@ -320,7 +320,7 @@ class Scopes:
             if cte is not None:
                 names = _alias_columns(cte)
                 return Source(alias or name, member, None, cte.this, True, names)
-        return Source(alias or name, member, self.schema.find_table(name))
+        return Source(alias or name, member, find_table(member, self.schema))
 
     # Outputs
 
@@ -494,6 +494,13 @@ class Scopes:
         return Resolution(None, table, column, alias.this, scope)
 
 
+def find_table(member: exp.Expr, schema: Schema) -> Table | None:
+    """Return the table or view that a name in FROM means, with or without its schema; or None."""
+    database = "" if speaks_sqlite() else member.text("db")
+    table = schema.find_table(f"{database}.{member.name}") if database else None
+    return table or schema.find_table(member.name)
+
+
 def _is_below(node: exp.Expr, other: exp.Expr) -> bool:
     above: exp.Expr | None = node
     while above is not None and above is not other:
@@ -556,5 +563,15 @@ def list_columns(scope: Scope) -> Iterator[DirectColumn]:
 
 def write_column(source: Source, name: str, scope: Scope) -> exp.Column:
     """Return a new node for a column of a source, qualified if FROM has several sources."""
-    table = source.name if len(scope.sources) > 1 else None
+    table = spell_source(source) if len(scope.sources) > 1 else None
     return exp.column(name, table=table, quoted=True)
+
+
+def spell_source(source: Source) -> exp.Identifier:
+    """Return the name of a member of FROM as another part of the query may spell it: in quotes in
+    SQLite, which ignores case there, too; elsewhere as FROM has it."""
+    alias = source.node.args.get("alias")
+    own = (alias.this if alias is not None else None) or source.node.this
+    if speaks_sqlite() or not isinstance(own, exp.Identifier):
+        return exp.to_identifier(source.name, quoted=True)
+    return own.copy()

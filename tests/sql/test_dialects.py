@@ -10,8 +10,15 @@ from answerkey.rewrites.trees import reverse
 from answerkey.sql.conditions import list_comparisons
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.parsed_query import classify_hardness, list_features, parse_query
-from answerkey.sql.query_tree import parse_sql, puts_null_first, speaking, to_sql, trim_sql
-from answerkey.sql.scopes import Scopes
+from answerkey.sql.query_tree import (
+    parse_sql,
+    puts_null_first,
+    speaking,
+    to_sql,
+    trim_sql,
+    write_table,
+)
+from answerkey.sql.scopes import Scopes, write_column
 
 SHIP = Table(
     "Ship",
@@ -231,3 +238,21 @@ def test_no_column_is_bare_where_the_engine_refuses_it(engine):
 def test_template_has_one_sign_for_constants(engine):
     parsed = parse(engine, "SELECT name FROM ship WHERE id IN (3, 4) AND name = 'Sun'")
     assert parsed["template"] == "SELECT t1.c1 FROM t1 WHERE t1.c1 = ? AND t1.c2 IN (?)"
+
+
+def test_table_of_a_schema_is_known_by_both_names():
+    order = Table("sales.order", False, (Column("id", "INTEGER", True, 1),), (("id",),))
+    schema = Schema((SHIP, order), POSTGRES)
+    with speaking(POSTGRES):
+        parsed = parse_query('SELECT o.id FROM Sales."order" AS o JOIN ship USING (id)', schema)
+        assert parsed["tables_involved"] == ["Ship", "sales.order"]
+        assert write_table("sales.order") == '"sales"."order"'
+    assert write_table("sales.order") == '"sales.order"'
+
+
+def test_names_of_tables_are_spelled_as_in_from():
+    with speaking(POSTGRES):
+        tree = parse_sql('SELECT T1.id FROM ship AS T1 JOIN ship AS "T2" ON T1.id = "T2".id')
+        scope = Scopes(tree, Schema((SHIP,), POSTGRES)).scope_of(tree)
+        written = [to_sql(write_column(source, "id", scope)) for source in scope.sources.values()]
+    assert written == ['T1."id"', '"T2"."id"']
