@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import TokenType
 
 from answerkey.base.records import EVAL, SPLITS, TRAIN, Finding, digest_text
 from answerkey.comparison.leaks import find_seen_in_train
@@ -33,6 +34,7 @@ _END_MARKS = ".?!,;:\u2026\u3002 "
 # comparison of answers is 1e-6.
 _FLOAT_DIGITS = 6
 _NAMED = 5  # questions in one piece of evidence
+_TEXTS_WITH_A_PREFIX = {TokenType.HEREDOC_STRING, TokenType.BYTE_STRING}  # $$a$$, E'a'
 _TEXT_MARKS = "'\""  # SQLite reads "x" as a text, too, if no column has this name
 _TEMPLATE_CHARACTERS = 200  # in evidence
 
@@ -408,7 +410,9 @@ def normalize_sql(sql: str) -> str:
     except TokenError:  # an unclosed quote
         return " ".join(sql.split())
     words = [
-        f"'{token.text}'" if sql[token.start] in _TEXT_MARKS else token.text.casefold()
+        f"'{token.text}'"
+        if sql[token.start] in _TEXT_MARKS or token.token_type in _TEXTS_WITH_A_PREFIX
+        else token.text.casefold()
         for token in tokens
     ]
     return " ".join(words)

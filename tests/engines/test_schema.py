@@ -140,6 +140,15 @@ def test_schema_survives_json():
     assert schema.find_table('odd "name"').foreign_keys == (ForeignKey(("c'1",), "p", ("x",)),)
 
 
+def test_tables_name_the_engine_of_their_database_unless_it_is_sqlite():
+    tables = (Table("ship", False, ()),)
+    assert "engine" not in encode_schema(Schema(tables))[0]
+    encoded = encode_schema(Schema(tables, "postgres"))
+    assert encoded[0]["engine"] == "postgres"
+    assert decode_schema(encoded) == Schema(tables, "postgres")
+    assert decode_schema([]).engine == "sqlite"
+
+
 @pytest.mark.parametrize(
     "declared",
     ["INT", "bigint", "VARCHAR(9)", "CHARINT", "CLOB", "", "BLOB", "REAL", "DOUBLE PRECISION",

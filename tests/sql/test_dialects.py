@@ -4,9 +4,13 @@ import pytest
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from answerkey.base.records import Shard
+from answerkey.comparison.compare import normalize_sql
 from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 from answerkey.engines.schema import Column, Schema, Table
+from answerkey.gold.parsing import parse_task
 from answerkey.rewrites.trees import reverse
+from answerkey.shards.runs import QueryTask
 from answerkey.sql.conditions import list_comparisons
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.parsed_query import classify_hardness, list_features, parse_query
@@ -92,6 +96,23 @@ def test_dialect_ends_with_its_block():
 def test_statement_is_trimmed_by_the_rules_of_the_dialect(engine, sql, trimmed):
     with speaking(engine):
         assert trim_sql(sql) == trimmed
+
+
+def test_stages_parse_in_the_dialect_of_the_database():
+    sql = "SELECT DISTINCT ON (name) name FROM ship ORDER BY name, id DESC NULLS LAST"
+    outcomes = {
+        engine: parse_task(QueryTask(Shard("ship"), None, (sql,), Schema((SHIP,), engine)))
+        for engine in (SQLITE, POSTGRES)
+    }
+    (parsed,) = outcomes[POSTGRES]
+    assert parsed["canonical_sql"].startswith('SELECT DISTINCT ON ("Ship"."name") "Ship"."name"')
+    assert parsed["canonical_sql"].endswith('"Ship"."id" DESC NULLS LAST')
+    assert outcomes[SQLITE] != outcomes[POSTGRES]
+
+
+def test_held_out_queries_are_compared_in_their_dialect():
+    with speaking(POSTGRES):
+        assert normalize_sql("SELECT $$a;b$$ /* x /* y */ */ ;") == "select 'a;b'"
 
 
 @pytest.mark.parametrize("engine", [DUCKDB, POSTGRES])
