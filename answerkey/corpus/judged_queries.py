@@ -36,7 +36,6 @@ from answerkey.engines.executions import Executions, are_same, is_void
 from answerkey.engines.names import name_engine
 from answerkey.engines.opening import open_database
 from answerkey.engines.schema import Schema, SchemaFile, decode_schema
-from answerkey.shards.engine_versions import describe_engine
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.order.row_order import find_row_order
@@ -51,6 +50,7 @@ from answerkey.risk.verdicts import (
     name_pair,
 )
 from answerkey.shards.database_files import find_database, local_path
+from answerkey.shards.engine_versions import describe_engine
 from answerkey.shards.runs import DatabaseWork, QueryTask
 from answerkey.sql.query_tree import TooComplexError, parse_sql, speaking
 

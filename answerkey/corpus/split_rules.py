@@ -72,6 +72,7 @@ def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) 
     without them; and the question itself if it has no SQL."""
     from answerkey.sql.parsed_query import parse_query
     from answerkey.sql.query_form import strip_constants
+    from answerkey.sql.query_tree import speaking
 
     schemas: dict[str, Schema] = {}
     known: dict[tuple[str, str], str] = {}
@@ -82,7 +83,9 @@ def _name_queries(questions: Iterable[SourceQuestion], schema_file: SchemaFile) 
         if key not in known:
             if database not in schemas:
                 schemas[database] = schema_file[database]
-            parsed = parse_query(gold_sql, schemas[database])
+            schema = schemas[database]
+            with speaking(schema.engine):
+                parsed = parse_query(gold_sql, schema)
             form = " ".join(gold_sql.split()) if "reason" in parsed else parsed["canonical_sql"]
             known[key] = strip_constants(form)
         names.append(known[key] or text)

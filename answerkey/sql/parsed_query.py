@@ -19,6 +19,8 @@ from answerkey.sql.query_tree import (
     is_windowed,
     members_of_from,
     parse_sql,
+    speaking,
+    spoken_engine,
     to_sql,
 )
 from answerkey.sql.scopes import Scopes, find_table
@@ -54,12 +56,13 @@ def extract_tables_involved(gold_sql: str, *, schema: Schema | None = None) -> l
     ['Ship', 'port']
 
     Names of CTEs are not tables. Names are spelled as in the schema, or as in the query without
-    one. A view counts as itself.
+    one. A view counts as itself. The dialect is that of the schema's engine.
 
     Raises:
         sqlglot.errors.SqlglotError: the SQL does not parse.
     """
-    return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
+    with speaking(spoken_engine() if schema is None else schema.engine):
+        return list_tables(parse_sql(gold_sql).find_all(*TABLE_NODES), schema)
 
 
 def _name_table(node: exp.Expr) -> str:

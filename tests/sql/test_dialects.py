@@ -13,7 +13,12 @@ from answerkey.rewrites.trees import reverse
 from answerkey.shards.runs import QueryTask
 from answerkey.sql.conditions import list_comparisons
 from answerkey.sql.groupings import read_grouping
-from answerkey.sql.parsed_query import classify_hardness, list_features, parse_query
+from answerkey.sql.parsed_query import (
+    classify_hardness,
+    extract_tables_involved,
+    list_features,
+    parse_query,
+)
 from answerkey.sql.query_tree import (
     parse_sql,
     puts_null_first,
@@ -269,6 +274,8 @@ def test_table_of_a_schema_is_known_by_both_names():
         assert parsed["tables_involved"] == ["Ship", "sales.order"]
         assert write_table("sales.order") == '"sales"."order"'
     assert write_table("sales.order") == '"sales.order"'
+    sql = "SELECT id FROM sales.order WHERE note = $$FROM ship$$"
+    assert extract_tables_involved(sql, schema=schema) == ["sales.order"]
 
 
 def test_names_of_tables_are_spelled_as_in_from():
