@@ -9,7 +9,7 @@ Sound:   SELECT harbour.name, count(*) FROM harbour JOIN ship ON harbour.id = sh
 With exactly one min() or max() SQLite takes the values of a row that has the extreme, and otherwise
 those of an arbitrary row (the manual's page on SELECT, section 2.5). There is no doubt where the
 grouped columns determine the value, and none where a copy of the database that stores the same rows
-in another order gives the same answer.
+in another order gives the same answer. Other engines refuse a bare column.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Doubted: `SELECT avg(mass) FROM hull`, if a mass is 'unknown'
 Not doubted: `SELECT sum(mass) FROM hull`, to which 'unknown' adds nothing
 
-SQLite takes the number at the start of a text, or 0. The doubt is no sign that gold is wrong, since
-too few judged questions have it. Kinds:
+SQLite takes the number at the start of a text, or 0; other engines refuse the query. The doubt
+is no sign that gold is wrong, since too few judged questions have it. Kinds:
 
 no_number: AVG of texts some of which have no digit, such as 'null' or 'unknown', and count as 0.
 unread: AVG or SUM of texts of which SQLite reads only a part: '4:32' counts as 4, '$5' as 0.

@@ -5,7 +5,8 @@ Not doubted: `SELECT name FROM ship WHERE year = 2010`, if year is an INTEGER
 
 SQLite holds any text to be greater than any number, if no side is a column of a numeric type. So
 `strftime('%Y', built) = 2010` is never true, and `code > 30` is true for 'N1'. There are no kinds.
-The repair reads the text as a number.
+The repair reads the text as a number. Other engines refuse such a comparison, or read the text as a
+number, so that there is no doubt.
 
 Source: section 4 of the SQLite manual's page on datatypes.
 """
