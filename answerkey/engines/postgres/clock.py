@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -22,10 +21,7 @@ _CALLED = ("current_date", "current_time", "current_timestamp", "localtime", "lo
 # What tells who asks. CURRENT_SCHEMA is a part of the database.
 _WHO = ("current_user", "current_role", "session_user", "system_user", "user", "current_catalog")
 _SAMPLE = "tablesample"
-_MARKS = re.compile(
-    "|".join((*_CALLED, *_WHO, _SAMPLE, *CLOCK_WORDS)),
-    re.IGNORECASE,
-)
+_MARKS = (*_CALLED, *_WHO, _SAMPLE, *CLOCK_WORDS)
 _TIME_TYPES = ("date", "timestamp", "timestamptz", "time", "timetz")
 
 _QUOTED = r"'(?:[^']|'')*(?:'|\Z)"
@@ -120,7 +116,7 @@ class Clock:
         >>> Clock("2025-01-30", "UTC").call_clock("SELECT CURRENT_DATE, 'today'::date, a.localtime")
         'SELECT "current_date"(), \\'2025-01-30\\'::date, a.localtime'
         """
-        if _MARKS.search(sql) is None:
+        if not _has_mark(sql):
             return sql
         pieces = [*list_pieces(sql)]
         solid = [number for number, piece in enumerate(pieces) if piece.kind != "blank"]
@@ -141,6 +137,11 @@ class Clock:
         return "".join(written)
 
 
+def _has_mark(sql: str) -> bool:
+    lowered = sql.lower()
+    return any(mark in lowered for mark in _MARKS)
+
+
 def _is_name(before: list[str]) -> bool:
     return before[-1:] in (["."], ["as"])
 
@@ -155,7 +156,6 @@ def _is_time(before: list[str], after: list[str]) -> bool:
     return before[-2:] == ["time", "zone"] and before[-4:-3] != [] and before[-4] in _TIME_TYPES
 
 
-@lru_cache(maxsize=1024)
 def find_refusal(sql: str) -> tuple[Reason, str] | None:
     """Return why a query is refused by its text alone: it asks who it is, or takes a random sample.
 
@@ -163,7 +163,7 @@ def find_refusal(sql: str) -> tuple[Reason, str] | None:
     (<Reason.NONDETERMINISTIC_FUNCTION: 'nondeterministic_function'>, 'function current_user depends \
 on more than the database')
     """
-    if _MARKS.search(sql) is None:
+    if not _has_mark(sql):
         return None
     pieces = [piece for piece in list_pieces(sql) if piece.kind != "blank"]
     for index, (kind, text) in enumerate(pieces):

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, LiteralString, Self, cast
 
@@ -284,7 +285,6 @@ class PostgresDatabase:
         )
         self._connection.prepare_threshold = None
         self._pid = self._connection.info.backend_pid
-        self._clock = Clock(self._now, self._settings.timezone)
         self._schema: Any = None
         self._own_types: dict[int, OwnType] | None = None
         _bound_memory(self._pid, self.limits.max_heap_bytes)
@@ -300,23 +300,10 @@ class PostgresDatabase:
         Raises:
             QueryError: it is no query, or is refused by its text.
         """
-        if len(sql.encode(errors="surrogatepass")) > MAX_SQL_BYTES:
-            raise self._refuse(Reason.VALUE_TOO_LARGE, f"more than {MAX_SQL_BYTES} bytes of SQL")
-        sql = sql.strip(" \t\r\n\f\v;\ufeff")
-        word = sql[:7].lower()
-        if not word.startswith(("select ", "select\n", "with ")):
-            # Pieces that stand alone before the statement: comments and semicolons.
-            pieces = (p.text for p in list_pieces(sql) if p.kind != "blank" and p.text != ";")
-            word = next(pieces, "").lower()
-            if word in _COMMANDS:
-                raise self._refuse(Reason.NOT_A_SELECT, f"it does more than read: {word.upper()}")
-            if not word:
-                raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
-            if word not in _QUERIES:
-                raise self._refuse(Reason.SQL_ERROR, f'syntax error at or near "{word:.80}"')
-        if (refusal := find_refusal(sql)) is not None:
+        called, refusal = _prepare(sql, self._now, self._settings.timezone)
+        if refusal is not None:
             raise self._refuse(*refusal)
-        return self._clock.call_clock(sql)
+        return called
 
     def _fetch(self, sql: str) -> list[Row]:
         rows: list[Row] = []
@@ -397,6 +384,29 @@ class PostgresDatabase:
             detail = f"function {found[1].lower()} depends on more than the database"
             return self._refuse(Reason.NONDETERMINISTIC_FUNCTION, detail)
         return self._refuse(Reason.SQL_ERROR, words)
+
+
+@lru_cache(maxsize=4096)  # gold is executed again for each prediction
+def _prepare(sql: str, now: str | None, zone: str) -> tuple[str, tuple[Reason, str] | None]:
+    """Return a statement with its clock, and why it is refused by its text alone."""
+    if len(sql.encode(errors="surrogatepass")) > MAX_SQL_BYTES:
+        return sql, (Reason.VALUE_TOO_LARGE, f"more than {MAX_SQL_BYTES} bytes of SQL")
+    sql = sql.strip(" \t\r\n\f\v;\ufeff")
+    if not sql[:7].lower().startswith(("select ", "select\n", "with ")):
+        # Pieces that stand alone before the statement: comments and semicolons.
+        pieces = (p.text for p in list_pieces(sql) if p.kind != "blank" and p.text != ";")
+        word = next(pieces, "").lower()
+        if word in _COMMANDS:
+            return sql, (Reason.NOT_A_SELECT, f"it does more than read: {word.upper()}")
+        if not word:
+            return sql, (Reason.NOT_A_SELECT, "statement returns no columns")
+        if word not in _QUERIES:
+            return sql, (Reason.SQL_ERROR, f'syntax error at or near "{word:.80}"')
+    if "\0" in sql:
+        return sql, (Reason.SQL_ERROR, "the query has a zero character")
+    if (refusal := find_refusal(sql)) is not None:
+        return sql, refusal
+    return Clock(now, zone).call_clock(sql), None
 
 
 _MAX = sys.float_info.max
