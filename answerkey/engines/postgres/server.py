@@ -49,6 +49,7 @@ _MAX_SOCKET_FOLDER = 85  # bytes of the 107 that the path of a socket may have
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _USERS = ("postgres", "nobody")  # one of them runs root's server
 _OPEN_FOLDER = 0o755
+_REACHABLE = Path("/var/tmp")  # for root's server, whose user may not enter root's folders
 
 # Words that a date may have in place of digits, and that would read the clock. Postgres looks up
 # abbreviations of time zones first. As such these words make no date, whichever way they come:
@@ -117,7 +118,7 @@ class Server:
 
     def __init__(self) -> None:
         self.folder, self._owner = _find_folder()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        _make_folder(self.folder)
         self.sockets = _make_socket_folder(self.folder, self._owner)
         self._users = (self.folder / "users").open("a")
         self.start()
@@ -219,8 +220,9 @@ class Server:
         max_bytes = SERVER_BYTES + Limits().max_heap_bytes
         arguments = [self.folder, json.dumps(command), json.dumps(self._owner), str(max_bytes)]
         with (self.folder / "log").open("w") as log:
-            process = subprocess.Popen(
+            subprocess.run(
                 [sys.executable, "-I", "-S", supervisor.__file__, *arguments],
+                check=True,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -228,7 +230,6 @@ class Server:
                 env={"PATH": os.defpath},
                 start_new_session=True,
             )
-        process.returncode = 0  # nobody waits for it, so that Python need not warn
 
     def _wait(self) -> None:
         end = time.monotonic() + _START_SECONDS
@@ -270,16 +271,29 @@ def _find_folder() -> tuple[Path, dict[str, Any]]:
     """Return the folder of the server, and its user as `subprocess` takes it."""
     cache, owner = find_cache(), _find_owner()
     if owner and not _is_reachable(cache):
-        if CACHE_VARIABLE in os.environ:
-            raise InputError(
-                f"{CACHE_VARIABLE}={cache}: root's server of Postgres runs as another user, who may"
-                " not enter this folder: expected one that everybody may enter (chmod a+x)"
-            )
-        cache = Path(f"/var/tmp/answerkey-{os.getuid()}")
-        cache.mkdir(mode=_OPEN_FOLDER, exist_ok=True)
-        if cache.is_symlink() or cache.stat().st_uid != os.getuid():
-            raise InputError(f"{cache}: expected a folder of this user: set {CACHE_VARIABLE}")
+        name = hashlib.sha256(os.fsencode(cache)).hexdigest()[:16]
+        cache = _REACHABLE / f"answerkey-{os.getuid()}" / name
     return cache / f"postgres-{importlib.metadata.version(PACKAGE)}", owner
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of a server. One that lies apart from its cache goes once the cache is gone:
+    the next such server removes it."""
+    cache = find_cache()
+    cache.mkdir(parents=True, exist_ok=True)
+    if folder.is_relative_to(cache):
+        folder.mkdir(exist_ok=True)
+        return
+    all_folders = folder.parent.parent
+    all_folders.mkdir(mode=_OPEN_FOLDER, exist_ok=True)
+    if all_folders.is_symlink() or all_folders.stat().st_uid != os.getuid():
+        raise InputError(f"{all_folders}: expected a folder of this user: set {CACHE_VARIABLE}")
+    with hold_lock(all_folders / "lock"):
+        for mark in all_folders.glob("*/of_cache"):
+            if not os.path.exists(os.fsdecode(mark.read_bytes())):
+                shutil.rmtree(mark.parent, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder.parent / "of_cache").write_bytes(os.fsencode(cache))
 
 
 @lru_cache(maxsize=1)

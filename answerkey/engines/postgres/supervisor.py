@@ -64,4 +64,6 @@ def _prepare(max_bytes: int) -> None:
 
 
 if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)  # whoever has started this program does not wait for it
     supervise(Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3]), int(sys.argv[4]))
