@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, LiteralString, Self, cast
@@ -39,6 +39,7 @@ from answerkey.engines.postgres.values import (
     find_converters,
     make_adapters,
 )
+from answerkey.engines.schema import Schema
 
 _INTERVAL_S = 0.25
 _PATIENCE_S = 5.0  # from one means to the next: cancel, terminate, kill
@@ -49,7 +50,57 @@ _BETWEEN_TRIES_S = 0.25
 # A query begins with one of these; a statement with another one of these words changes something,
 # or has no rows that are an answer.
 _QUERIES = ("select", "with", "values", "table", "(")
-_COMMANDS = ["abort", "alter", "analyse", "analyze", "begin", "call", "checkpoint", "close", "cluster", "comment", "commit", "copy", "create", "deallocate", "declare", "delete", "discard", "do", "drop", "end", "execute", "explain", "fetch", "grant", "import", "insert", "listen", "load", "lock", "merge", "move", "notify", "prepare", "reassign", "refresh", "reindex", "release", "reset", "revoke", "rollback", "savepoint", "security", "set", "show", "start", "truncate", "unlisten", "update", "vacuum"]
+_COMMANDS = [
+    "abort",
+    "alter",
+    "analyse",
+    "analyze",
+    "begin",
+    "call",
+    "checkpoint",
+    "close",
+    "cluster",
+    "comment",
+    "commit",
+    "copy",
+    "create",
+    "deallocate",
+    "declare",
+    "delete",
+    "discard",
+    "do",
+    "drop",
+    "end",
+    "execute",
+    "explain",
+    "fetch",
+    "grant",
+    "import",
+    "insert",
+    "listen",
+    "load",
+    "lock",
+    "merge",
+    "move",
+    "notify",
+    "prepare",
+    "reassign",
+    "refresh",
+    "reindex",
+    "release",
+    "reset",
+    "revoke",
+    "rollback",
+    "savepoint",
+    "security",
+    "set",
+    "show",
+    "start",
+    "truncate",
+    "unlisten",
+    "update",
+    "vacuum",
+]
 
 _DENIED = re.compile(r"permission denied for function (\S+)")
 _CLOCK_WORD = re.compile(rf"\b({'|'.join(CLOCK_WORDS)})\b", re.IGNORECASE)
@@ -168,7 +219,8 @@ class PostgresDatabase:
         self.steps: int | None = None
         self._build = build
         self._now = now
-        self._adapters = _ADAPTERS
+        self._schema: Schema | None = None
+        self._own_types: dict[int, OwnType] | None = None
         self._connect()
 
     def __enter__(self) -> Self:
@@ -179,6 +231,11 @@ class PostgresDatabase:
 
     def close(self) -> None:
         self._connection.close()
+
+    @property
+    def name(self) -> str:
+        """Return the name of the database in the server."""
+        return self._name
 
     @property
     def backend_pid(self) -> int:
@@ -281,12 +338,12 @@ class PostgresDatabase:
         )
         role = _find_role(server)
         self._connection = server.connect(
-            self._name, role, options=options, context=_Adapted(self._adapters)
+            self._name, role, options=options, context=_Adapted(_ADAPTERS)
         )
         self._connection.prepare_threshold = None
         self._pid = self._connection.info.backend_pid
-        self._schema: Any = None
-        self._own_types: dict[int, OwnType] | None = None
+        self._schema = None
+        self._own_types = None
         _bound_memory(self._pid, self.limits.max_heap_bytes)
 
     def _restore(self) -> None:
@@ -310,7 +367,8 @@ class PostgresDatabase:
         size_bytes, limits = 0, self.limits
         with self._connection.cursor() as cursor:
             converters = None
-            stream = cursor.stream(cast(LiteralString, sql.encode()), size=_CHUNK_ROWS)
+            text = cast(LiteralString, sql.encode())  # as it is: % is no mark there
+            stream = cast(Generator[Row], cursor.stream(text, size=_CHUNK_ROWS))
             try:
                 for row in stream:
                     if converters is None:
@@ -341,6 +399,8 @@ class PostgresDatabase:
                     rows.append(row)
             finally:
                 stream.close()
+            if converters is None:  # there is no row
+                self._find_converters(cursor)
         return rows
 
     def _find_converters(self, cursor: psycopg.Cursor[Any]) -> list[tuple[int, Any]]:
@@ -433,7 +493,7 @@ def _find_role(server: Server) -> str:
         role = f"reader_{os.getpid()}"
         with server.connect() as connection, contextlib.suppress(psycopg.errors.DuplicateObject):
             sql = f"CREATE ROLE {role} LOGIN BYPASSRLS IN ROLE {READERS}"
-            connection.execute(cast(LiteralString, sql))
+            connection.execute(sql)
         _ROLES[key] = role
     return _ROLES[key]
 
@@ -452,7 +512,7 @@ def _bound_memory(pid: int, max_heap_bytes: int) -> None:
 
 def read_own_types(connection: Connection) -> dict[int, OwnType]:
     """Return the types of a database that are not built in, by number."""
-    rows = connection.execute(cast(LiteralString, _OWN_TYPES)).fetchall()
+    rows = connection.execute(_OWN_TYPES).fetchall()
     return {oid: OwnType(*others) for oid, *others in rows}
 
 

@@ -144,9 +144,7 @@ class Definitions(NamedTuple):
     views: tuple[str, ...]
 
 
-def build_empty(
-    path: Path, definitions: Definitions, settings: Settings, now: str | None
-) -> str:
+def build_empty(path: Path, definitions: Definitions, settings: Settings, now: str | None) -> str:
     """Return the name of a database with tables and views, and without rows. It is built if it is
     not there, and nobody may change it.
 
@@ -190,9 +188,9 @@ def build_once(
                 try:
                     _fill(server, building, settings, load)
                 except BaseException:
-                    connection.execute(_sql(f"DROP DATABASE {building} WITH (FORCE)"))
+                    connection.execute(f"DROP DATABASE {building} WITH (FORCE)")
                     raise
-                connection.execute(_sql(f"ALTER DATABASE {building} RENAME TO {name}"))
+                connection.execute(f"ALTER DATABASE {building} RENAME TO {name}")
         mark.touch()
     _KNOWN.add(name)
 
@@ -205,15 +203,13 @@ def forget_known() -> None:
     _KNOWN.clear()
 
 
-def create_database(
-    connection: Connection, name: str, settings: Settings, now: str | None
-) -> None:
+def create_database(connection: Connection, name: str, settings: Settings, now: str | None) -> None:
     """Create a database without tables, with its clock."""
     with hold_lock(find_server().folder / "base"):
         base = _find_base(connection, settings.collation)
-    connection.execute(_sql(f"CREATE DATABASE {name} TEMPLATE {base} OWNER {LOADER}"))
-    connection.execute(_sql(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC"))
-    connection.execute(_sql(f"GRANT CONNECT ON DATABASE {name} TO {READERS}"))
+    connection.execute(f"CREATE DATABASE {name} TEMPLATE {base} OWNER {LOADER}")
+    connection.execute(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC")
+    connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {READERS}")
     if now is not None:
         with find_server().connect(name) as inside:
             _run_all(inside, privileges.write_clock(now))
@@ -223,17 +219,15 @@ def _find_base(connection: Connection, collation: str) -> str:
     name = _BASE + hashlib.sha256(f"{_hash_base()}{collation}".encode()).hexdigest()[:16]
     if _has_database(connection, name):
         return name
-    if connection.execute(_sql("SELECT FROM pg_roles WHERE rolname = 'loader'")).fetchone() is None:
+    if connection.execute("SELECT FROM pg_roles WHERE rolname = 'loader'").fetchone() is None:
         _run_all(connection, privileges.write_roles())
     making = f"{PRIVATE}{os.getpid()}_{name}"
     provider = f"LOCALE_PROVIDER builtin BUILTIN_LOCALE '{collation}' LOCALE 'C'"
-    connection.execute(
-        _sql(f"CREATE DATABASE {making} TEMPLATE template0 ENCODING UTF8 {provider}")
-    )
+    connection.execute(f"CREATE DATABASE {making} TEMPLATE template0 ENCODING UTF8 {provider}")
     with find_server().connect(making) as inside:
         _run_all(inside, privileges.write_base())
         inside.execute("VACUUM FREEZE")
-    connection.execute(_sql(f"ALTER DATABASE {making} RENAME TO {name}"))
+    connection.execute(f"ALTER DATABASE {making} RENAME TO {name}")
     return name
 
 
@@ -273,18 +267,18 @@ def _sweep(connection: Connection, marks: Path) -> None:
     names = [name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()]
     for name in names:
         if name.startswith(PRIVATE) and not _is_alive(int(name.split("_")[1])):
-            connection.execute(_sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'reader\\_%'")
     for (role,) in roles.fetchall():
         if not _is_alive(int(role.split("_")[1])):
-            connection.execute(_sql(f"DROP ROLE IF EXISTS {role}"))
+            connection.execute(f"DROP ROLE IF EXISTS {role}")
     built = [name for name in names if name.startswith(_BUILT)]
     if len(built) < _MAX_DATABASES:
         return
     used = {name: (marks / name).stat().st_mtime for name in built if (marks / name).exists()}
     for name in sorted(built, key=lambda name: used.get(name, 0.0))[: len(built) // 10]:
         try:
-            connection.execute(_sql(f"DROP DATABASE {name}"))
+            connection.execute(f"DROP DATABASE {name}")
         except (psycopg.errors.ObjectInUse, psycopg.errors.InvalidCatalogName):
             continue
         (marks / name).unlink(missing_ok=True)
@@ -308,11 +302,7 @@ def _has_database(connection: Connection, name: str) -> bool:
 def _run_all(connection: Connection, statements: Sequence[str]) -> None:
     with connection.transaction():
         for statement in statements:
-            connection.execute(_sql(statement))
-
-
-def _sql(text: str) -> LiteralString:
-    return cast(LiteralString, text)
+            connection.execute(statement)
 
 
 def load_statements(
@@ -409,7 +399,7 @@ WHERE r.relkind = 'm' AND {_SCHEMAS} ORDER BY r.oid"""
 def grant_reading(connection: Connection) -> None:
     """Let readers read the columns of all tables and views. They may not read what Postgres adds to
     each row (ctid, xmin, tableoid), which depends on more than the rows."""
-    rows = connection.execute(_sql(_GRANTED)).fetchall()
+    rows = connection.execute(_GRANTED).fetchall()
     statements = [
         f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
         for schema in dict.fromkeys(schema for schema, *_ in rows)
@@ -427,36 +417,30 @@ def gather_statistics(connection: Connection) -> None:
     same on every machine."""
     connection.execute("VACUUM")
     tables = connection.execute(
-        _sql(
-            "SELECT format('%I.%I', n.nspname, r.relname), r.reltuples::bigint"
-            " FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
-            f" WHERE r.relkind IN ('r', 'm') AND {_SCHEMAS} ORDER BY r.oid"
-        )
+        "SELECT format('%I.%I', n.nspname, r.relname), r.reltuples::bigint"
+        " FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
+        f" WHERE r.relkind IN ('r', 'm') AND {_SCHEMAS} ORDER BY r.oid"
     ).fetchall()
     for target in (100, _MAX_TARGET):
         listed = [name for name, count in tables if count <= target * _ROWS_OF_TARGET]
         tables = [table for table in tables if table[0] not in {*listed}]
         if listed:
-            connection.execute(_sql(f"SET default_statistics_target = {target}"))
-            connection.execute(_sql(f"ANALYZE {', '.join(listed)}"))
+            connection.execute(f"SET default_statistics_target = {target}")
+            connection.execute(f"ANALYZE {', '.join(listed)}")
 
 
 def reverse_rows(connection: Connection) -> None:
     """Store the rows of each table in the reverse order."""
     connection.execute("SET session_replication_role = replica")  # no trigger, no foreign key
-    for table, columns in connection.execute(_sql(_STORED)).fetchall():
+    for table, columns in connection.execute(_STORED).fetchall():
         if columns is None:
             continue
         with connection.transaction():
+            connection.execute(f"CREATE TEMPORARY TABLE kept AS SELECT {columns} FROM ONLY {table}")
+            connection.execute(f"DELETE FROM ONLY {table}")
             connection.execute(
-                _sql(f"CREATE TEMPORARY TABLE kept AS SELECT {columns} FROM ONLY {table}")
-            )
-            connection.execute(_sql(f"DELETE FROM ONLY {table}"))
-            connection.execute(
-                _sql(
-                    f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE"
-                    f" SELECT {columns} FROM kept ORDER BY ctid DESC"
-                )
+                f"INSERT INTO {table} ({columns}) OVERRIDING SYSTEM VALUE"
+                f" SELECT {columns} FROM kept ORDER BY ctid DESC"
             )
             connection.execute("DROP TABLE kept")
     connection.execute("RESET session_replication_role")
@@ -465,5 +449,5 @@ def reverse_rows(connection: Connection) -> None:
 
 def refresh_views(connection: Connection) -> None:
     """Compute the rows of materialized views again."""
-    for (view,) in connection.execute(_sql(_MATERIALIZED)).fetchall():
-        connection.execute(_sql(f"REFRESH MATERIALIZED VIEW {view}"))
+    for (view,) in connection.execute(_MATERIALIZED).fetchall():
+        connection.execute(f"REFRESH MATERIALIZED VIEW {view}")

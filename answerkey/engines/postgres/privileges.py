@@ -13,13 +13,98 @@ from datetime import UTC, datetime
 LOADER, READERS = "loader", "readers"  # roles: who makes tables, and the group of who reads them
 
 # Functions that are not marked as volatile, and still depend on more than their arguments.
-_STATE = ["current_setting", "session_user", "system_user", "getpgusername", "version", "inet_client_addr", "inet_client_port", "inet_server_addr", "inet_server_port", "pg_backend_pid", "pg_postmaster_start_time", "pg_conf_load_time", "pg_config", "txid_current", "txid_current_if_assigned", "txid_current_snapshot", "pg_current_snapshot", "pg_current_xact_id", "pg_current_xact_id_if_assigned", "pg_snapshot_xip", "pg_listening_channels", "pg_my_temp_schema", "pg_cursor", "pg_prepared_statement", "pg_trigger_depth", "pg_timezone_names", "pg_timezone_abbrevs_zone", "pg_timezone_abbrevs_abbrevs", "mxid_age", "pg_show_all_settings", "pg_settings_get_flags", "pg_relation_filenode", "pg_relation_filepath", "pg_filenode_relation", "pg_tablespace_location", "pg_tablespace_databases", "pg_available_extensions", "pg_available_extension_versions", "pg_extension_update_paths", "pg_get_replication_slots", "pg_numa_available", "pg_column_toast_chunk_id"]
+_STATE = [
+    "current_setting",
+    "session_user",
+    "system_user",
+    "getpgusername",
+    "version",
+    "inet_client_addr",
+    "inet_client_port",
+    "inet_server_addr",
+    "inet_server_port",
+    "pg_backend_pid",
+    "pg_postmaster_start_time",
+    "pg_conf_load_time",
+    "pg_config",
+    "txid_current",
+    "txid_current_if_assigned",
+    "txid_current_snapshot",
+    "pg_current_snapshot",
+    "pg_current_xact_id",
+    "pg_current_xact_id_if_assigned",
+    "pg_snapshot_xip",
+    "pg_listening_channels",
+    "pg_my_temp_schema",
+    "pg_cursor",
+    "pg_prepared_statement",
+    "pg_trigger_depth",
+    "pg_timezone_names",
+    "pg_timezone_abbrevs_zone",
+    "pg_timezone_abbrevs_abbrevs",
+    "mxid_age",
+    "pg_show_all_settings",
+    "pg_settings_get_flags",
+    "pg_relation_filenode",
+    "pg_relation_filepath",
+    "pg_filenode_relation",
+    "pg_tablespace_location",
+    "pg_tablespace_databases",
+    "pg_available_extensions",
+    "pg_available_extension_versions",
+    "pg_extension_update_paths",
+    "pg_get_replication_slots",
+    "pg_numa_available",
+    "pg_column_toast_chunk_id",
+]
 # Functions that execute a text, or all of a schema: no bound of a query's tables holds there.
-_EXECUTE_TEXT = ["query_to_xml", "query_to_xmlschema", "query_to_xml_and_xmlschema", "table_to_xml", "table_to_xmlschema", "table_to_xml_and_xmlschema", "schema_to_xml", "schema_to_xmlschema", "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xmlschema", "database_to_xml_and_xmlschema", "cursor_to_xml", "cursor_to_xmlschema", "ts_rewrite", "ts_stat"]
+_EXECUTE_TEXT = [
+    "query_to_xml",
+    "query_to_xmlschema",
+    "query_to_xml_and_xmlschema",
+    "table_to_xml",
+    "table_to_xmlschema",
+    "table_to_xml_and_xmlschema",
+    "schema_to_xml",
+    "schema_to_xmlschema",
+    "schema_to_xml_and_xmlschema",
+    "database_to_xml",
+    "database_to_xmlschema",
+    "database_to_xml_and_xmlschema",
+    "cursor_to_xml",
+    "cursor_to_xmlschema",
+    "ts_rewrite",
+    "ts_stat",
+]
 # What a dump calls: the numbers of its sequences, and settings of its session.
-_OF_LOADER = ["nextval", "setval", "currval", "lastval", "set_config", "current_setting", "pg_partition_root"]
+_OF_LOADER = [
+    "nextval",
+    "setval",
+    "currval",
+    "lastval",
+    "set_config",
+    "current_setting",
+    "pg_partition_root",
+]
 # Catalogs that dumps look into.
-_READ_BY_LOADER = ["pg_class", "pg_namespace", "pg_type", "pg_attribute", "pg_constraint", "pg_extension", "pg_proc", "pg_enum", "pg_index", "pg_description", "pg_trigger", "pg_language", "pg_tables", "pg_views", "pg_indexes", "pg_sequences"]
+_READ_BY_LOADER = [
+    "pg_class",
+    "pg_namespace",
+    "pg_type",
+    "pg_attribute",
+    "pg_constraint",
+    "pg_extension",
+    "pg_proc",
+    "pg_enum",
+    "pg_index",
+    "pg_description",
+    "pg_trigger",
+    "pg_language",
+    "pg_tables",
+    "pg_views",
+    "pg_indexes",
+    "pg_sequences",
+]
 # The names of tables, which agents look up; information_schema stays as it is.
 _READ_BY_ALL = ["pg_tables", "pg_views", "pg_matviews", "pg_indexes"]
 
@@ -58,11 +143,51 @@ _ROUNDED = "to_timestamp(round(extract(epoch FROM {now}), $1)::float8)"
 
 # Refused functions that change or reach something. All others that are refused depend on more than
 # the database.
-_FORBIDDEN = ["set_config", "setseed", "setval", "nextval", "currval", "lastval", "dblink", "pg_notify", "pg_sleep", "pg_sleep_for", "pg_sleep_until", "pg_terminate_backend", "pg_cancel_backend", "pg_reload_conf", "pg_rotate_logfile", "pg_read_file", "pg_read_binary_file", "pg_stat_file", "pg_current_logfile", "loread", "lowrite"]
+_FORBIDDEN = [
+    "set_config",
+    "setseed",
+    "setval",
+    "nextval",
+    "currval",
+    "lastval",
+    "dblink",
+    "pg_notify",
+    "pg_sleep",
+    "pg_sleep_for",
+    "pg_sleep_until",
+    "pg_terminate_backend",
+    "pg_cancel_backend",
+    "pg_reload_conf",
+    "pg_rotate_logfile",
+    "pg_read_file",
+    "pg_read_binary_file",
+    "pg_stat_file",
+    "pg_current_logfile",
+    "loread",
+    "lowrite",
+]
 _FORBIDDEN_STARTS = (
-    ("lo_", "pg_ls_", "pg_advisory_", "pg_try_advisory_", "pg_log", "pg_stat_reset", "binary_up")
-    + ("pg_replication", "pg_create_", "pg_drop_", "pg_backup_", "pg_wal", "pg_switch", "dblink")
-    + ("pg_export_", "pg_import_", "pg_restore_", "pg_clear_", "pg_promote", "brin_", "gin_clean")
+    "lo_",
+    "pg_ls_",
+    "pg_advisory_",
+    "pg_try_advisory_",
+    "pg_log",
+    "pg_stat_reset",
+    "binary_up",
+    "pg_replication",
+    "pg_create_",
+    "pg_drop_",
+    "pg_backup_",
+    "pg_wal",
+    "pg_switch",
+    "dblink",
+    "pg_export_",
+    "pg_import_",
+    "pg_restore_",
+    "pg_clear_",
+    "pg_promote",
+    "brin_",
+    "gin_clean",
 )
 
 

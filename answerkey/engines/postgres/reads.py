@@ -38,9 +38,9 @@ def list_reads(sql: str, schema: Schema) -> Reads | None:
     return reads
 
 
-def _resolve(tree: exp.Expression, schema: Schema) -> Reads:
+def _resolve(tree: exp.Expr, schema: Schema) -> Reads:
     named = {table.name: {c.name: c.type for c in table.columns} for table in schema.tables}
-    plain = {name: columns for name, columns in named.items() if "." not in name}
+    plain: dict[str, object] = {name: columns for name, columns in named.items() if "." not in name}
     qualified = qualify(
         tree,
         schema=plain,
@@ -62,7 +62,7 @@ def _resolve(tree: exp.Expression, schema: Schema) -> Reads:
     return reads
 
 
-def _guess(tree: exp.Expression, schema: Schema) -> Iterator[tuple[str, str]]:
+def _guess(tree: exp.Expr, schema: Schema) -> Iterator[tuple[str, str]]:
     names = {column.name.lower() for column in tree.find_all(exp.Column)}
     has_star = any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
     for source in tree.find_all(exp.Table):

