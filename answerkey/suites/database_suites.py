@@ -33,9 +33,9 @@ from answerkey.engines.names import SUFFIXES, name_engine
 from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import decode_schema
 from answerkey.engines.sqlite.files import find_inside
-from answerkey.shards.engine_versions import describe_engine
 from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.shards.database_files import Database, local_path
+from answerkey.shards.engine_versions import describe_engine
 from answerkey.shards.processes import Died, map_tasks, run_alone
 from answerkey.shards.runs import ShardDirectory, count_databases, remove_others
 from answerkey.sql.query_tree import speaking

@@ -23,7 +23,6 @@ from typing import Any, LiteralString, Self, cast
 
 import psycopg
 from psycopg.adapt import AdaptersMap
-from psycopg.pq import ExecStatus
 
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES, Limits, QueryError, Row
@@ -399,13 +398,11 @@ class PostgresDatabase:
                     rows.append(row)
             finally:
                 stream.close()
-            if converters is None:  # there is no row
-                self._find_converters(cursor)
         return rows
 
     def _find_converters(self, cursor: psycopg.Cursor[Any]) -> list[tuple[int, Any]]:
         result = cursor.pgresult
-        if result is None or result.status == ExecStatus.COMMAND_OK or not result.nfields:
+        if result is None or not result.nfields:
             raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
         if result.nfields > MAX_COLUMNS:
             raise self._refuse(Reason.SQL_ERROR, f"more than {MAX_COLUMNS} columns")
@@ -423,6 +420,8 @@ class PostgresDatabase:
     def _explain(self, error: psycopg.Error) -> QueryError:
         state = error.sqlstate or ""
         words = error.diag.message_primary or str(error).strip().partition("\n")[0]
+        if not state and isinstance(error, psycopg.ProgrammingError):
+            return self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
         if state == _CANCELED:
             detail = f"more than {self.limits.max_seconds} seconds"
             return self._refuse(Reason.TIME_EXCEEDED, detail)
