@@ -23,7 +23,7 @@ from answerkey.base.reasons import Reason
 from answerkey.base.records import list_files, replace_file
 from answerkey.engines.names import SQLITE
 from answerkey.engines.opening import find_database_file, load_engine
-from answerkey.engines.settings import DEFAULTS, cut_head, write_head
+from answerkey.engines.settings import DEFAULTS, NOW, cut_head, write_head
 from answerkey.engines.sqlite.clock import NOW_KEYWORDS, Clock
 from answerkey.engines.sqlite.files import (
     LAYOUT,
@@ -400,9 +400,10 @@ def write_database_text(
     made_by = load_engine(engine)
     found, text = _split_text(source, engine)
     with replace_file(path) as file:
-        file.write((write_head(engine, {**found, **settings}) + text).encode())
+        clock = {NOW: now} if now else {}
+        file.write((write_head(engine, {**found, **settings, **clock}) + text).encode())
     try:
-        with made_by.open(path, now=now):
+        with made_by.open(path):
             made_by.read_schema(path)
     except (InputError, sqlite3.Error) as error:
         path.unlink()

@@ -1,6 +1,9 @@
 """The settings of sessions on a database that is SQL text: the first line of the text.
 
--- answerkey: {"engine": "duckdb", "settings": {"timezone": "UTC"}}
+-- answerkey: {"engine": "duckdb", "settings": {"now": "2025-01-30 00:00:00", "timezone": "UTC"}}
+
+`now` is the instant at which the text is executed, if its corpus has a clock. So whoever has the
+text builds the same database.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from answerkey.base.errors import InputError
 from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE, name_engine
 
 HEAD = "-- answerkey: "
+NOW = "now"
 _TIMEZONE, _SEARCH_PATH, _COLLATION = ("timezone", "search_path", "collation")
 # The settings that an engine has, and what they are if nobody says.
 DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -23,6 +27,8 @@ DEFAULTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         POSTGRES: {_TIMEZONE: "UTC", _SEARCH_PATH: "public", _COLLATION: "C.UTF-8"},
     }
 )
+# Settings that a text may have, and a corpus does not.
+_OF_TEXTS = {DUCKDB: (NOW, _SEARCH_PATH, _COLLATION, "null_order"), POSTGRES: (NOW,)}
 
 
 def write_head(engine: str, settings: Mapping[str, str]) -> str:
@@ -63,13 +69,13 @@ def cut_head(text: str, engine: str) -> tuple[dict[str, str], str]:
         head = json.loads(line.removeprefix(HEAD))
     except ValueError:
         head = None
-    if not isinstance(head, dict) or head.keys() != {"engine", "settings"}:
+    if not isinstance(head, dict) or not {"engine"} <= head.keys() <= {"engine", "settings"}:
         expected = write_head(engine, {}).strip()
         raise InputError(f"line 1: expected a line such as {expected}, found {line:.200}")
     if head["engine"] != engine:
         raise InputError(f"line 1: expected the text of a database of {engine}, found {line:.200}")
-    settings = head["settings"]
-    known = DEFAULTS[engine]
+    settings = head.get("settings", {})
+    known = (*DEFAULTS[engine], *_OF_TEXTS.get(engine, ()))
     if not isinstance(settings, dict) or not all(
         name in known and isinstance(value, str) for name, value in settings.items()
     ):

@@ -24,9 +24,11 @@ from answerkey.engines.duckdb.database import (
 )
 from answerkey.engines.duckdb.messages import OK, Bounds, Spec
 from answerkey.engines.duckdb.process import ask_alone, ask_shared
-from answerkey.engines.duckdb.text import drop_head, read_settings, write_head
+from answerkey.engines.duckdb.text import split_text
 from answerkey.engines.engine import WHOLE_SAMPLE, Engine, RowSample, StoredTable, StoredTables
+from answerkey.engines.names import DUCKDB
 from answerkey.engines.schema import Schema, decode_schema
+from answerkey.engines.settings import NOW, write_head
 from answerkey.engines.tried import TypedRows, open_typed
 
 # The bounds of building a database from its text.
@@ -90,7 +92,7 @@ class DuckDBEngine:
         copies = tempfile.mkdtemp(prefix="answerkey-", dir=folder)
         copy = str(Path(copies) / _FILE)
         try:
-            request = ("build_reordered", _BUILD, copy, spec.path, text.text, now)
+            request = ("build_reordered", _BUILD, copy, spec.path, text.text, text.now or now)
             _read_result(path, ask_alone(request, _BUILD_SECONDS))
         except BaseException:
             shutil.rmtree(copies, ignore_errors=True)
@@ -124,14 +126,14 @@ class DuckDBEngine:
     ) -> bytes:
         """Return the text of a database with the same tables and views, and other rows in the order
         in which they are given. path: the database that was taken apart."""
-        settings = _read_text(path).settings
+        text = _read_text(path)
         given = {
             name: [tuple(row) for row in rows_of_table] for name, rows_of_table in rows.items()
         }
-        request = ("write_tables", _BUILD, settings, list(stored.statements), given)
+        request = ("write_tables", _BUILD, text.settings, list(stored.statements), given)
         inserts = _read_result(path, ask_shared(request, _BUILD_SECONDS))
         lines = [
-            write_head(settings),
+            write_head(DUCKDB, text.settings | ({NOW: text.now} if text.now else {})),
             *(f"{statement};" for statement in stored.statements),
             *inserts,
             *(f"{statement};" for statement in stored.views),
@@ -178,6 +180,7 @@ class _Text:
 
     text: str
     settings: dict[str, str]
+    now: str | None
     sha256: str
 
 
@@ -188,8 +191,9 @@ def _read_version_of(path: str, version: tuple[int, ...]) -> _Text:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise sqlite3.DatabaseError(f"Corrupt database: {path}: it is not UTF-8") from error
-    settings = read_settings(text, path)
-    return _Text(drop_head(text), settings, hashlib.sha256(content).hexdigest())
+    settings, statements = split_text(text, path)
+    now = settings.pop(NOW, None)
+    return _Text(statements, settings, now, hashlib.sha256(content).hexdigest())
 
 
 def _read_text(path: Path) -> _Text:
@@ -202,12 +206,13 @@ def _read_text(path: Path) -> _Text:
 
 def _find_spec(path: Path, text: _Text, limits: Limits, now: str | None) -> Spec:
     """Return how the database is opened, after it was built."""
-    made_of = [_LAYOUT, _VERSION, text.settings, now, text.sha256]
+    built_at = text.now or now
+    made_of = [_LAYOUT, _VERSION, text.settings, built_at, text.sha256]
     name = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:40]
 
     def build(folder: Path) -> None:
         folder.mkdir()
-        request = ("build", _BUILD, str(folder / _FILE), text.text, text.settings, now)
+        request = ("build", _BUILD, str(folder / _FILE), text.text, text.settings, built_at)
         _read_result(path, ask_alone(request, _BUILD_SECONDS))
 
     folder = build_once(f"duckdb/{name}", build)

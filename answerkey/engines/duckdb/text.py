@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from answerkey.base.errors import InputError
+from answerkey.engines.names import DUCKDB
 from answerkey.engines.schema import quote_name
+from answerkey.engines.settings import DEFAULTS, cut_head
 
-_HEAD = "-- answerkey: "
-_NAME = "duckdb"
 # Settings of a session that decide answers: as the text calls them, and as DuckDB does.
 SETTINGS = {
     "timezone": "TimeZone",
@@ -18,55 +18,23 @@ SETTINGS = {
     "collation": "default_collation",
     "null_order": "default_null_order",
 }
-_DEFAULTS = {"timezone": "UTC"}
 _ROWS_AT_ONCE = 1000
 
 
-def read_settings(text: str, path: object) -> dict[str, str]:
-    """Return the settings that the first line of a text has, and those that hold without it.
+def split_text(text: str, path: object) -> tuple[dict[str, str], str]:
+    """Return the settings of a text, and its statements.
 
-    >>> read_settings('-- answerkey: {"engine": "duckdb", "settings": {"timezone": "Asia/Tokyo"}}',
-    ...               "shop.duckdb.sql")
-    {'timezone': 'Asia/Tokyo'}
+    >>> split_text("SELECT 1", "shop.duckdb.sql")
+    ({'timezone': 'UTC'}, 'SELECT 1')
 
     Raises:
-        sqlite3.DatabaseError: the line is not what it should be, or is of another engine.
+        sqlite3.DatabaseError: its first line is not what it should be, or is of another engine.
     """
-    line = text.partition("\n")[0].strip()
-    if not line.startswith(_HEAD):
-        return dict(_DEFAULTS)
     try:
-        head = json.loads(line.removeprefix(_HEAD))
-        settings = {
-            str(name).lower(): str(value) for name, value in head.get("settings", {}).items()
-        }
-        engine = head["engine"]
-    except (ValueError, KeyError, AttributeError) as error:
-        raise sqlite3.DatabaseError(
-            f"Corrupt database: {path}: expected a first line such as"
-            f' {_HEAD}{{"engine": "duckdb"}}, found {line:.80}'
-        ) from error
-    if engine != _NAME or not settings.keys() <= SETTINGS.keys():
-        raise sqlite3.DatabaseError(
-            f"Corrupt database: {path}: expected the engine {_NAME} and settings among"
-            f" {', '.join(SETTINGS)}, found {line:.80}"
-        )
-    return _DEFAULTS | settings
-
-
-def drop_head(text: str) -> str:
-    """Return a text without its first line, if that has its settings."""
-    return text.partition("\n")[2] if text.startswith(_HEAD) else text
-
-
-def write_head(settings: Mapping[str, str]) -> str:
-    """Return the first line of a text.
-
-    >>> write_head({"timezone": "UTC"})
-    '-- answerkey: {"engine": "duckdb", "settings": {"timezone": "UTC"}}'
-    """
-    head = {"engine": _NAME, "settings": dict(sorted(settings.items()))}
-    return _HEAD + json.dumps(head, ensure_ascii=True)
+        settings, statements = cut_head(text, DUCKDB)
+    except InputError as error:
+        raise sqlite3.DatabaseError(f"Corrupt database: {path}: {error}") from error
+    return {**DEFAULTS[DUCKDB], **settings}, statements
 
 
 def write_literal(value: Any) -> str:

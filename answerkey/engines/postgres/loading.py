@@ -124,6 +124,7 @@ def build_from_text(path: Path, now: str | None, *, kind: str = "") -> tuple[str
         DumpError: the text is no dump, or its rows depend on the clock, and there is none.
     """
     text = read_text(path)
+    now = text.settings.now or now
     name = name_built(text.digest, now, text.settings, kind)
 
     def load(connection: Connection) -> None:

@@ -25,11 +25,13 @@ _NAMES = re.compile(r'\s*(?:"(?:[^"]|"")+"|[\w$]+)\s*(?:,\s*(?:"(?:[^"]|"")+"|[\
 @dataclass(frozen=True, slots=True)
 class Settings:
     """timezone: of sessions. search_path: schemas whose tables need no schema before their name.
-    collation: how texts are sorted, one of `COLLATIONS`."""
+    collation: how texts are sorted, one of `COLLATIONS`. now: the instant at which the text is
+    executed; "": that with which the database is opened."""
 
     timezone: str = "UTC"
     search_path: str = "public"
     collation: str = "C.UTF-8"
+    now: str = ""
 
     @classmethod
     def read(cls, line: str, path: Path) -> Self:
@@ -69,4 +71,5 @@ class Settings:
         >>> Settings().write()[:38]
         '-- answerkey: {"engine": "postgres", "'
         """
-        return write_head(POSTGRES, asdict(self))
+        given = {name: value for name, value in asdict(self).items() if value}
+        return write_head(POSTGRES, given)
