@@ -74,10 +74,7 @@ class DuckDBEngine:
 
     def read_schema(self, path: Path) -> Schema:
         """Return the tables and views of a database."""
-        text = _read_text(path)
-        request = ("describe", _BUILD, text.text, text.settings)
-        tables = _read_result(path, ask_alone(request, _BUILD_SECONDS))
-        return decode_schema(json.loads(tables))
+        return _read_schema(path, _read_text(path).sha256)
 
     def open_reordered(
         self, path: Path, limits: Limits | None, *, now: str | None, folder: Path | None
@@ -202,6 +199,15 @@ def _read_text(path: Path) -> _Text:
     status = path.stat()
     version = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return _read_version_of(str(path.absolute()), version)
+
+
+@lru_cache(maxsize=16)
+def _read_schema(path: Path, sha256: str) -> Schema:
+    """Return the schema of a text. sha256: that of the text, which may change."""
+    text = _read_text(path)
+    request = ("describe", _BUILD, text.text, text.settings)
+    tables = _read_result(path, ask_alone(request, _BUILD_SECONDS))
+    return decode_schema(json.loads(tables))
 
 
 def _find_spec(path: Path, text: _Text, limits: Limits, now: str | None) -> Spec:
