@@ -19,10 +19,13 @@ import time
 from collections.abc import Callable, Generator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, LiteralString, Self, cast
+from typing import Any, Self
 
 import psycopg
-from psycopg.adapt import AdaptersMap
+from psycopg import generators
+from psycopg.adapt import AdaptersMap, Transformer
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
 
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES, Limits, QueryError, Row
@@ -33,6 +36,7 @@ from answerkey.engines.postgres.privileges import READERS
 from answerkey.engines.postgres.server import CLOCK_WORDS, SERVER_BYTES, Server, find_server
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.postgres.values import (
+    Converter,
     OwnType,
     RefusedValueError,
     find_converters,
@@ -43,6 +47,8 @@ from answerkey.engines.schema import Schema
 _INTERVAL_S = 0.25
 _PATIENCE_S = 5.0  # from one means to the next: cancel, terminate, kill
 _CHUNK_ROWS = 500
+_UNPREPARED = 2  # executions of a query before it is prepared
+_MAX_PREPARED, _MAX_COUNTED = 500, 4096  # queries of a connection
 _TRIES = 20  # to connect, and to execute what died for the fault of another
 _BETWEEN_TRIES_S = 0.25
 
@@ -114,6 +120,15 @@ _OWN_TYPES = """
 SELECT t.oid::bigint, CASE WHEN t.typcategory = 'A' THEN t.typelem::bigint ELSE 0 END,
        t.typtype::text, t.typbasetype::bigint
 FROM pg_type t WHERE t.oid >= 16384 AND t.typtype IN ('b', 'c', 'd', 'e')"""
+
+
+def _send(pgconn: PGconn, sql: bytes, name: bytes | None) -> Generator[Any, Any, None]:
+    if name is None:
+        pgconn.send_query_params(sql, None)
+    else:
+        pgconn.send_query_prepared(name, None)
+    pgconn.set_chunked_rows_mode(_CHUNK_ROWS)
+    yield from generators.send(pgconn)
 
 
 class _Watched:
@@ -266,6 +281,11 @@ class PostgresDatabase:
                     self._restore()
                     raise self._refuse(Reason.TIME_EXCEEDED, watched.detail) from error
                 if not self._connection.closed:
+                    elapsed_s = time.monotonic() - watched.started
+                    if error.sqlstate == _CANCELED and elapsed_s < self.limits.max_seconds / 2:
+                        tries += 1  # what cancelled the query before came late
+                        if tries <= _TRIES:
+                            continue
                     raise self._explain(error) from error
                 tries += 1
                 deaths += error.sqlstate not in _ENDED_BY_OTHERS
@@ -322,6 +342,7 @@ class PostgresDatabase:
                 if tries == _TRIES:
                     raise OSError(f"{self.path}: {error}") from error
                 forget_known()
+                _ROLES.clear()
                 time.sleep(_BETWEEN_TRIES_S * (tries > 0))
                 server.start()
             else:
@@ -339,7 +360,9 @@ class PostgresDatabase:
         self._connection = server.connect(
             self._name, role, options=options, context=_Adapted(_ADAPTERS)
         )
-        self._connection.prepare_threshold = None
+        self._reader = Transformer(self._connection)
+        self._prepared: dict[str, bytes] = {}
+        self._executed: dict[str, int] = {}
         self._pid = self._connection.info.backend_pid
         self._schema = None
         self._own_types = None
@@ -363,15 +386,16 @@ class PostgresDatabase:
 
     def _fetch(self, sql: str) -> list[Row]:
         rows: list[Row] = []
+        converters: list[tuple[int, Converter]] | None = None
         size_bytes, limits = 0, self.limits
-        with self._connection.cursor() as cursor:
-            converters = None
-            text = cast(LiteralString, sql.encode())  # as it is: % is no mark there
-            stream = cast(Generator[Row], cursor.stream(text, size=_CHUNK_ROWS))
-            try:
-                for row in stream:
-                    if converters is None:
-                        converters = self._find_converters(cursor)
+        with contextlib.closing(self._stream(sql)) as results:
+            for result in results:
+                if converters is None:
+                    converters = self._find_converters(result)
+                    self._reader.set_pgresult(result)
+                else:
+                    self._reader.set_pgresult(result, set_loaders=False)
+                for row in self._reader.load_rows(0, result.ntuples, tuple):
                     if len(rows) == limits.max_rows:
                         detail = f"more than {limits.max_rows} rows"
                         raise self._refuse(Reason.TOO_MANY_ROWS, detail)
@@ -396,13 +420,51 @@ class PostgresDatabase:
                                 values[index] = convert(values[index])
                         row = tuple(values)
                     rows.append(row)
-            finally:
-                stream.close()
         return rows
 
-    def _find_converters(self, cursor: psycopg.Cursor[Any]) -> list[tuple[int, Any]]:
-        result = cursor.pgresult
-        if result is None or not result.nfields:
+    def _stream(self, sql: str) -> Generator[PGresult]:
+        """Yield the results of one statement, each with some rows. If no more is asked for, the
+        statement is cancelled."""
+        connection = self._connection
+        name = self._find_prepared(sql)
+        connection.wait(_send(connection.pgconn, sql.encode(), name))
+        is_running = True
+        try:
+            while (result := connection.wait(generators.fetch(connection.pgconn))) is not None:
+                if result.status not in (ExecStatus.TUPLES_CHUNK, ExecStatus.TUPLES_OK):
+                    is_running = False
+                    if result.status == ExecStatus.FATAL_ERROR:
+                        raise psycopg.errors.error_from_result(result)
+                    raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
+                yield result
+            is_running = False
+        finally:
+            if is_running and not connection.closed:
+                connection.cancel_safe(timeout=_PATIENCE_S)
+            with contextlib.suppress(psycopg.Error):
+                while connection.wait(generators.fetch(connection.pgconn)) is not None:
+                    pass
+
+    def _find_prepared(self, sql: str) -> bytes | None:
+        """Return the name of a prepared statement; None if there is none. The server plans a query
+        once that is executed again and again; its plan is the same."""
+        name = self._prepared.get(sql)
+        if name is None and len(self._prepared) < _MAX_PREPARED:
+            if len(self._executed) > _MAX_COUNTED:
+                self._executed.clear()
+            self._executed[sql] = self._executed.get(sql, 0) + 1
+            if self._executed[sql] > _UNPREPARED:
+                name = b"query%d" % len(self._prepared)
+                pgconn = self._connection.pgconn
+                pgconn.send_prepare(name, sql.encode())
+                (result,) = self._connection.wait(generators.execute(pgconn))
+                if result.status != ExecStatus.COMMAND_OK:
+                    return None  # which the query is told again
+                self._prepared[sql] = name
+        return name
+
+    def _find_converters(self, result: PGresult) -> list[tuple[int, Converter]]:
+        if not result.nfields:
             raise self._refuse(Reason.NOT_A_SELECT, "statement returns no columns")
         if result.nfields > MAX_COLUMNS:
             raise self._refuse(Reason.SQL_ERROR, f"more than {MAX_COLUMNS} columns")

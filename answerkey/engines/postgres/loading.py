@@ -33,7 +33,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _LOAD_SECONDS = 600
 _MAX_DATABASES = 500  # each takes 8 megabytes and what its rows take; the oldest one goes
 _BUILT, _BASE, PRIVATE = "ak_", "base_", "private_"
-_LAYOUT = "1"  # another one for a change of this file, so that all is built again
+_LAYOUT = "2"  # another one for a change of this file, so that all is built again
 # ANALYZE reads 300 rows for each unit of its target. A table with more rows than it may read is
 # sampled at random, and its plans, and the order of its rows, could differ between machines.
 _ROWS_OF_TARGET, _MAX_TARGET = 300, 1000
@@ -60,6 +60,21 @@ _MAY_FAIL = re.compile(
     r"|TEXT\s+SEARCH|SERVER|FOREIGN|USER\s+MAPPING|STATISTICS|COLLATION)\b",
     _FLAGS,
 )
+_INSERT = re.compile(rb"INSERT\s+INTO\s+[^\s(]+\s*(?:\([^)]*\)\s*)?(?=VALUES\b)", re.IGNORECASE)
+# A label of an enum is a number of the catalogs, which counts all that the server has made. Grouped
+# rows come in the order of its hash, so that labels get numbers of their own, the same on every
+# machine: even ones in their order, and odd ones if they are added later. Postgres compares even
+# ones as numbers.
+_MAKES_LABELS = re.compile(
+    r"CREATE\s+TYPE\b.*\bAS\s+ENUM\b|ALTER\s+TYPE\b.*\bADD\s+(?P<added>VALUE)\b", _FLAGS
+)
+_FIRST_LABEL = 3_000_000_000
+_NUMBER_LABELS = """
+WITH last AS (SELECT greatest(max(oid::bigint), %s::bigint) / 2 * 2 AS number FROM pg_enum),
+     made AS (SELECT oid, row_number() OVER (ORDER BY enumtypid, enumsortorder) AS rank
+              FROM pg_enum WHERE oid < 3000000000::oid)
+UPDATE pg_enum e SET oid = (last.number + 2 * made.rank + %s::boolean::int)::oid
+FROM last, made WHERE e.oid = made.oid"""
 _UNKNOWN_SETTING = "42704"  # SET of a setting that another version has
 _CREATES_BODY = re.compile(
     r"(?:CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE)|DO)\b", re.IGNORECASE
@@ -328,7 +343,7 @@ def load_statements(
                 if COPY_IN.match(head):
                     _copy_rows(connection, statement, reader)
                 elif not PASSED_OVER.match(head):
-                    run_statement(connection, statement.text, clock)
+                    _run_of_dump(connection, statement.text, clock)
             except psycopg.Error as error:
                 if connection.closed or not _may_fail(head, error):
                     raise _explain(error, statement, path) from error
@@ -340,6 +355,18 @@ def load_statements(
         raise DumpError(f"{path}: it ends within BEGIN and COMMIT: it was cut off")
 
 
+def _run_of_dump(connection: Connection, text: bytes, clock: Clock) -> None:
+    """Execute a statement of a dump. Before version 17 partitions had no identity, so an INSERT of
+    an older dump may give one a value that a newer version asks to be meant."""
+    try:
+        run_statement(connection, text, clock)
+    except psycopg.errors.GeneratedAlways:
+        if (found := _INSERT.match(text)) is None:
+            raise
+        meant = b"%s OVERRIDING SYSTEM VALUE %s" % (found[0], text[found.end() :])
+        run_statement(connection, meant, clock)
+
+
 def run_statement(connection: Connection, text: bytes, clock: Clock) -> None:
     """Execute one statement with its clock."""
     sql = text.decode(errors="surrogateescape")
@@ -348,8 +375,11 @@ def run_statement(connection: Connection, text: bytes, clock: Clock) -> None:
     if connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
         with connection.transaction():
             connection.execute(cast(LiteralString, called))
-    else:
-        connection.execute(cast(LiteralString, called))
+        return
+    connection.execute(cast(LiteralString, called))
+    if (found := _MAKES_LABELS.match(sql)) is not None:
+        with find_server().connect(connection.info.dbname) as superuser:
+            superuser.execute(_NUMBER_LABELS, [_FIRST_LABEL, found["added"] is not None])
 
 
 def _may_fail(head: str, error: psycopg.Error) -> bool:

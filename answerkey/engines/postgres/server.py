@@ -278,7 +278,7 @@ def _find_folder() -> tuple[Path, dict[str, Any]]:
 
 def _make_folder(folder: Path) -> None:
     """Make the folder of a server. One that lies apart from its cache goes once the cache is gone:
-    the next such server removes it."""
+    the supervisor of the next such server removes it."""
     cache = find_cache()
     cache.mkdir(parents=True, exist_ok=True)
     if folder.is_relative_to(cache):
@@ -289,9 +289,9 @@ def _make_folder(folder: Path) -> None:
     if all_folders.is_symlink() or all_folders.stat().st_uid != os.getuid():
         raise InputError(f"{all_folders}: expected a folder of this user: set {CACHE_VARIABLE}")
     with hold_lock(all_folders / "lock"):
-        for mark in all_folders.glob("*/of_cache"):
+        for mark in all_folders.glob("[!_]*/of_cache"):
             if not os.path.exists(os.fsdecode(mark.read_bytes())):
-                shutil.rmtree(mark.parent, ignore_errors=True)
+                mark.parent.rename(all_folders / f"{supervisor.GONE}{mark.parent.name}")
         folder.mkdir(parents=True, exist_ok=True)
         (folder.parent / "of_cache").write_bytes(os.fsencode(cache))
 

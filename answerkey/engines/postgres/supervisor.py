@@ -12,14 +12,19 @@ import fcntl
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+GONE = (
+    "_answerkey-gone-"  # begins the names of folders, beside that of the cache, which are removed
+)
 _CHECK_SECONDS = 0.5
 _STOP_SECONDS = 20
 _SET_PARENT_DEATH_SIGNAL = 1  # prctl(2), on Linux alone
@@ -42,6 +47,8 @@ def supervise(folder: Path, command: list[str], owner: dict[str, Any], max_bytes
             preexec_fn=partial(_prepare, max_bytes),
             **owner,
         ) as server:
+            for gone in folder.parent.parent.glob(f"{GONE}*"):
+                Thread(target=shutil.rmtree, args=(gone, True), daemon=True).start()
             while server.poll() is None:
                 time.sleep(_CHECK_SECONDS)
                 with contextlib.suppress(OSError):

@@ -21,19 +21,25 @@ from answerkey.engines.postgres.loading import (
     read_text,
 )
 from answerkey.engines.postgres.schema import name_table
-from answerkey.engines.postgres.values import OwnType, find_converter, write_text
+from answerkey.engines.postgres.values import (
+    Converter,
+    OwnType,
+    RefusedValueError,
+    find_converter,
+    write_text,
+)
 from answerkey.engines.schema import quote_name
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 # What gives tables their rows, or the next numbers of sequences.
 _FILLS = re.compile(
-    r"(?:INSERT|UPDATE|DELETE|TRUNCATE|MERGE|COPY|REFRESH|WITH|VALUES|ANALYZE|VACUUM)\b"
+    r"(?:INSERT|UPDATE|DELETE|TRUNCATE|MERGE|COPY|WITH|VALUES|ANALYZE|VACUUM)\b"
     r"|SELECT\s+(?:pg_catalog\.)?setval\b|LOCK\b|BEGIN\b|COMMIT\b|START\s+TRANSACTION\b|END\b",
     _FLAGS,
 )
 _VIEWS = re.compile(
     r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:TEMP|TEMPORARY|MATERIALIZED|RECURSIVE)\s+)*VIEW\b"
-    r"|(?:ALTER|COMMENT\s+ON)\s+(?:MATERIALIZED\s+)?VIEW\b",
+    r"|(?:ALTER|COMMENT\s+ON|REFRESH)\s+(?:MATERIALIZED\s+)?VIEW\b",
     _FLAGS,
 )
 _MADE_VIEW = re.compile(
@@ -162,7 +168,7 @@ def read_tables(path: Path, now: str | None) -> StoredTables:
                     table.name,
                     [
                         tuple(
-                            value if value is None or convert is None else convert(value)
+                            value if value is None or convert is None else _store(value, convert)
                             for value, convert in zip(row, converters, strict=True)
                         )
                         for row in rows
@@ -172,6 +178,14 @@ def read_tables(path: Path, now: str | None) -> StoredTables:
                 )
             )
     return StoredTables(statements, views, tuple(tables))
+
+
+def _store(value: str, convert: Converter) -> Any:
+    """Return a value as JSON; one that no answer may have, such as NaN or bytes, stays a text."""
+    try:
+        return convert(value)
+    except RefusedValueError:
+        return value
 
 
 def split_statements(path: Path) -> Definitions:

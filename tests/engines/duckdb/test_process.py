@@ -84,7 +84,7 @@ def test_all_databases_and_threads_share_it(shop: Path, tmp_path: Path) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
         assert read_pid() == pid
         with pytest.raises(QueryError):
             first.execute("SELECT * FROM t")
@@ -141,7 +141,7 @@ def test_who_is_killed_twice_raises_what_is_no_fact(shop: Path, number: int) -> 
                 assert caught.value.reason is Reason.HEAP_EXCEEDED
         finally:
             over.set()
-            killer.join()
+            killer.join(60)
         assert database.execute("SELECT 2") == [(2,)]
 
 

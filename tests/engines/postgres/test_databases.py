@@ -265,3 +265,21 @@ def test_child_of_fork_opens_its_own_databases(shop: PostgresDatabase, open_text
         os._exit(0 if rows == [(3,)] else 1)
     assert os.waitpid(pid, 0)[1] == 0
     assert shop.execute("SELECT count(*) FROM customer") == [(3,)]
+
+
+def test_numbers_of_labels_depend_on_the_text_alone(open_text: Open) -> None:
+    text = (
+        "CREATE TYPE mood AS ENUM ('sad', 'ok', 'glad');\n"
+        "ALTER TYPE mood ADD VALUE 'fine' BEFORE 'glad';\n"
+        "CREATE TABLE t (m mood DEFAULT 'ok');\n"
+        "INSERT INTO t VALUES ('glad'), ('sad'), ('ok'), ('fine'), (DEFAULT);\n"
+    )
+    numbers = []
+    for comment in ("-- one\n", "-- another\n"):
+        database = open_text(comment + text)
+        rows = database.execute("SELECT m FROM t ORDER BY m")
+        assert rows == [("sad",), ("ok",), ("ok",), ("fine",), ("glad",)]
+        with find_server().connect(database.name) as connection:
+            numbers.append(connection.execute("SELECT oid FROM pg_enum ORDER BY oid").fetchall())
+    assert numbers[0] == numbers[1]
+    assert len(numbers[0]) == 4

@@ -42,7 +42,7 @@ class User:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
