@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.engines.names import ENGINES
 from answerkey.project.files import FOLDERS
 from tests.shared.checkout import hash_tree, output, stages_to_run
 from tests.shared.shop_world import write_shop
@@ -103,7 +104,7 @@ def test_project_makes_the_bytes_of_a_clone(
 
 
 def test_changed_docstring_reruns_nothing(demo: Path, installed: Installed) -> None:
-    installed.change("sqlite/guard.py", '"""', '"""Changed. ')
+    installed.change("engines/sqlite/guard.py", '"""', '"""Changed. ')
     assert "stale: no stage" in installed.answerkey(demo, "upgrade")
     assert "no errors" in installed.answerkey(demo, "validate")
     assert "up to date" in installed.dvc(demo, "status")
@@ -131,11 +132,28 @@ def test_changed_doubt_reruns_the_audit_and_executes_nothing(
     assert " 0 queries executed" in again
 
 
+# A trainer's process: gold of the exports is right, and a query that is not is wrong.
+SCORE = """
+import json
+from pathlib import Path
+from answerkey.reward import TERMS, RewardPool
+
+lines = Path("data/exports/openenv/train.jsonl").read_text().splitlines()
+with RewardPool(workers=1) as pool:
+    for row in map(json.loads, lines):
+        names = {"database_name", "order_matters", *TERMS} & row.keys()
+        terms = {name: row[name] for name in names}
+        for sql in (row["gold_sql"], "SELECT 0"):
+            print(row["engine"], pool.score_sql(sql, row["gold_answer"], **terms))
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_two_lines_make_a_dataset_of_a_database_and_questions(
-    installed: Installed, tmp_path: Path
+    installed: Installed, tmp_path: Path, engine: str
 ) -> None:
-    write_shop(tmp_path)
-    files = ("--database", "shop.db", "--questions", "questions.json")
+    database, questions = write_shop(tmp_path, engine)
+    files = ("--database", database.name, "--questions", questions.name)
     told = installed.answerkey(tmp_path, "init", "our shop", *files)
     assert told.splitlines()[-3:] == ["Next:", "  cd 'our shop'", "  dvc repro"]
     project = tmp_path / "our shop"
@@ -143,6 +161,8 @@ def test_two_lines_make_a_dataset_of_a_database_and_questions(
     assert "no errors" in installed.answerkey(project, "validate")
     assert "up to date" in installed.dvc(project, "status")
     assert "nothing to do" in installed.answerkey(project, "upgrade")
+    scored = run(project, installed.python, "-c", SCORE).stdout.splitlines()
+    assert set(scored) == {f"{engine} 1.0", f"{engine} 0.0"}
 
 
 def test_wheel_without_a_project_says_how_to_make_one(installed: Installed, tmp_path: Path) -> None:

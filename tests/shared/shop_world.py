@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from answerkey.engines.names import POSTGRES, SQLITE, SUFFIXES
 from tests.shared.databases import make_database
 
 SHOP = """
@@ -17,9 +18,26 @@ QUESTIONS = [
 ]
 
 
-def write_shop(folder: Path) -> tuple[Path, Path]:
-    """Write both files, and return their paths: shop.db and questions.json."""
-    database = make_database(folder / "shop.db", SHOP)
+# A dump of PostgreSQL, as pg_dump writes it where its head is cut off.
+DUMP = """
+CREATE TABLE public.item (id bigint NOT NULL, name text, price double precision);
+COPY public.item (id, name, price) FROM stdin;
+1\tlamp\t12.5
+2\tchair\t40
+3\tdesk\t90
+\\.
+ALTER TABLE ONLY public.item ADD CONSTRAINT item_pkey PRIMARY KEY (id);
+"""
+
+
+def write_shop(folder: Path, engine: str = SQLITE) -> tuple[Path, Path]:
+    """Write both files, and return their paths: shop.db, or the text of a database of another
+    engine, and questions.json."""
+    if engine == SQLITE:
+        database = make_database(folder / "shop.db", SHOP)
+    else:
+        database = folder / f"shop{SUFFIXES[engine]}"
+        database.write_text(DUMP if engine == POSTGRES else SHOP, encoding="utf-8")
     questions = folder / "questions.json"
     questions.write_text(json.dumps(QUESTIONS), encoding="utf-8")
     return database, questions
