@@ -39,7 +39,7 @@ class Limits:
     max_answer_bytes: From1 = 16_000_000
     max_heap_bytes: From1 = 536_870_912
     max_seconds: From1 = 120
-    max_cpu_s: From1 = 30
+    max_cpu_s: From1 = 10
 
     def __post_init__(self) -> None:
         for name in self.__slots__:

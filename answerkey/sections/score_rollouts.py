@@ -25,5 +25,5 @@ class Reward:
     """
 
     max_steps: Annotated[int, whole(1_000_000)] = 100_000_000
-    max_cpu_s: From1 = 30
+    max_cpu_s: From1 = 10
     rule: Text = "strict"

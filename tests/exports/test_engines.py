@@ -172,7 +172,7 @@ def test_terms_have_one_type_and_gold_is_right_by_them(product: Path, exports: P
         assert types == {"engine": "string", "max_cpu_s": "int64"}
     rows = pq.read_table(exports / "trl/prompt_completion/train.parquet").to_pylist()
     terms = {row["engine"]: (row["max_steps"], row["max_cpu_s"]) for row in rows}
-    assert terms == {SQLITE: (1_000_000, None), DUCKDB: (None, 30), POSTGRES: (None, 30)}
+    assert terms == {SQLITE: (1_000_000, None), DUCKDB: (None, 10), POSTGRES: (None, 10)}
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     with RewardPool(workers=1, databases=product / "databases") as pool:
         assert pool.score_completions(columns.pop("completion"), **columns) == [1.0] * 3

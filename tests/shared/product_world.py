@@ -111,7 +111,7 @@ def write_product(folder: Path, asked: Asked = ASKED, **of_each: Any) -> Path:
                         "order_matters": "ORDER BY" in sql,
                         "engine": engine,
                         "max_steps": 1_000_000 if engine == SQLITE else None,
-                        "max_cpu_s": None if engine == SQLITE else 30,
+                        "max_cpu_s": None if engine == SQLITE else 10,
                         "rule": "strict",
                         "hardness": "easy",
                         "source": {"corpus": "local", "file": "asked.json", "index": index},
