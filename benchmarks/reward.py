@@ -138,11 +138,15 @@ class Bench:
             )
         rates = {way: [len(questions) / s for s in values] for way, values in seconds.items()}
         work, peer = "predictions a second, one worker", "a bare loop that keeps its connections"
-        yield _compare(f"{work}: `score_completions`", peer, rates["pool"], rates["loop"], "0.55")
+        yield compare_rates(
+            f"{work}: `score_completions`", peer, rates["pool"], rates["loop"], "0.55"
+        )
         new = "no text twice"
-        yield _compare(f"{work}, {new}", f"{peer}, {new}", rates["pool, new"], rates["loop, new"])
+        yield compare_rates(
+            f"{work}, {new}", f"{peer}, {new}", rates["pool, new"], rates["loop, new"]
+        )
         for way in ("score_sql", "execute"):
-            yield _compare(f"{work}: `{way}`, one by one", peer, rates[way], rates["loop"])
+            yield compare_rates(f"{work}: `{way}`, one by one", peer, rates[way], rates["loop"])
 
     def compare_two_workers_with_one(self) -> Iterator[Line]:
         """Row 2."""
@@ -158,7 +162,7 @@ class Bench:
             )
         two_rates, one_rates = ([len(questions) / s for s in seconds[way]] for way in seconds)
         work = "predictions a second, two workers"
-        yield _compare(work, "one worker", two_rates, one_rates, "1.80")
+        yield compare_rates(work, "one worker", two_rates, one_rates, "1.80")
 
     def compare_counting_bombs_with_none(self) -> Iterator[Line]:
         """Row 3."""
@@ -242,7 +246,7 @@ class Bench:
             )
         rates = {way: [len(questions) / s for s in values] for way, values in seconds.items()}
         work = "predictions a second, one worker, with a clock"
-        yield _compare(work, "the same without", rates["now"], rates["none"], "0.95")
+        yield compare_rates(work, "the same without", rates["now"], rates["none"], "0.95")
         name = questions[0]["database_name"]
         with self._open_pool(1) as pool, contextlib.closing(sqlite3.connect(":memory:")) as plain:
             for days in (CALLS // 20, CALLS):
@@ -269,16 +273,7 @@ class Bench:
     def _take_turns(
         self, what: str, ways: dict[str, Callable[[], object]]
     ) -> dict[str, list[float]]:
-        """Return the seconds of each way, in turns; the first turn does not count."""
-        announce(f"{what}: {self._repeat} times")
-        seconds: dict[str, list[float]] = {way: [] for way in ways}
-        for turn in range(self._repeat + 1):
-            for way, run in ways.items():
-                start = time.perf_counter()
-                run()
-                if turn:
-                    seconds[way].append(time.perf_counter() - start)
-        return seconds
+        return take_turns(what, ways, repeat=self._repeat)
 
     def _make_new(self, predictions: Sequence[str]) -> list[str]:
         """Return the same queries as texts that have not been used before."""
@@ -346,6 +341,21 @@ class Bench:
             score(pool, batch)
 
 
+def take_turns(
+    what: str, ways: dict[str, Callable[[], object]], *, repeat: int
+) -> dict[str, list[float]]:
+    """Return the seconds of each way, in turns; the first turn does not count."""
+    announce(f"{what}: {repeat} times")
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(repeat + 1):
+        for way, run in ways.items():
+            start = time.perf_counter()
+            run()
+            if turn:
+                seconds[way].append(time.perf_counter() - start)
+    return seconds
+
+
 def score(pool: RewardPool, batch: Batch) -> list[float]:
     """Return the reward of each completion."""
     return pool.score_completions(batch.completions, **batch.columns)
@@ -404,7 +414,7 @@ def _list_gold_sql(questions: Sequence[Question]) -> list[str]:
     return [question["gold_sql"] for question in questions]
 
 
-def _compare(
+def compare_rates(
     work: str, peer: str, ours: Sequence[float], theirs: Sequence[float], reach: str = ""
 ) -> Line:
     """Return a line of the table, of rates."""
