@@ -20,7 +20,7 @@ from answerkey.engines.duckdb.refusals import (
 from answerkey.engines.duckdb.text import SETTINGS, write_inserts
 from answerkey.engines.duckdb.values import (
     Converter,
-    find_converter,
+    find_stored_converter,
     find_text_converter,
     needs_text,
     write_text_column,
@@ -344,7 +344,7 @@ def list_allowed(
     allowed: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for place, columns in list_columns(connection).items():
         for name, kind, *_ in columns:
-            if kind.startswith("ENUM("):
+            if kind.startswith("ENUM(") and not kind.endswith("]"):
                 found = connection.execute(f"SELECT enum_range(NULL::{kind})").fetchone()
                 assert found is not None
                 allowed.setdefault(place, {})[name] = tuple(found[0])
@@ -353,7 +353,7 @@ def list_allowed(
 
 def read_rows(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> list[Any]:
     """Return the rows of a table in their order, as JSON values: without the limits of a query.
-    Blobs are texts, from which DuckDB reads them again."""
+    Blobs and NaN are texts, from which DuckDB reads them again."""
     columns = list_columns(connection)[schema, name]
     expressions = []
     converters: list[Converter | None] = []
@@ -361,7 +361,7 @@ def read_rows(connection: duckdb.DuckDBPyConnection, schema: str, name: str) -> 
         is_text = kind == "BLOB" or needs_text(kind)
         quoted = quote_name(column)
         expressions.append(write_text_column(quoted, kind) if is_text else quoted)
-        converters.append(find_text_converter(kind) if is_text else find_converter(kind))
+        converters.append(find_stored_converter(kind))
     table = quote_table(schema, name)
     cursor = connection.execute(f"SELECT {', '.join(expressions)} FROM {table}")
     rows: list[Any] = []

@@ -53,6 +53,8 @@ def find_converter(kind: str) -> Converter | None:
     Raises:
         NeedsTextError: DuckDB has to write them, as `write_text_column` says.
     """
+    if _NESTED.match(kind):  # whose name may begin as that of another type: DECIMAL(3,1)[]
+        raise NeedsTextError
     if kind in _INTEGERS or kind in ('"NULL"', "VARCHAR", "BIT") or kind.startswith("ENUM("):
         return None
     if kind.startswith("DECIMAL("):
@@ -73,6 +75,16 @@ def find_text_converter(kind: str) -> Converter | None:
     return _convert_json if _NESTED.match(kind) else None
 
 
+def find_stored_converter(kind: str) -> Converter | None:
+    """Return the function that converts a column of a table, as DuckDB has written it where it
+    must: NaN and bytes, which no answer may have, are texts that DuckDB reads again."""
+    if kind in ("DOUBLE", "FLOAT"):
+        return _spell_infinite
+    if _NESTED.match(kind):
+        return _convert_stored_json
+    return find_text_converter(kind) if needs_text(kind) or kind == "BLOB" else find_converter(kind)
+
+
 def needs_text(kind: str) -> bool:
     """Return whether DuckDB has to write a column, so that no value of the type loses something.
 
@@ -88,17 +100,23 @@ def needs_text(kind: str) -> bool:
     return False
 
 
-def canonize_json(text: str) -> str:
+def canonize_json(text: str, *, is_stored: bool = False) -> str:
     """Return JSON text with sorted keys and without blanks.
 
     >>> canonize_json('{"b": [1, 2.50], "a": "é"}')
     '{"a":"é","b":[1,2.5]}'
+
+    is_stored: it is of a table, where NaN may stand, and not of an answer.
     """
     try:
-        tree = json.loads(text)
+        tree = json.loads(text, parse_constant=None if is_stored else _refuse_constant)
     except RecursionError as error:
         raise UnfitValueError(Reason.VALUE_TOO_LARGE, "JSON that is nested too deep") from error
     return json.dumps(tree, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _refuse_constant(name: str) -> Any:
+    raise UnfitValueError(Reason.NOT_FINITE, f"{name} in the answer")
 
 
 def convert_decimal(value: Decimal) -> int | float | str:
@@ -146,6 +164,10 @@ def _check_floats(values: Column) -> Column:
     return values
 
 
+def _spell_infinite(values: Column) -> Column:
+    return [value if value is None or math.isfinite(value) else str(value) for value in values]
+
+
 def _convert_moments(values: Column) -> Column:
     """Return dates and timestamps as texts. DuckDB has written a year beyond those of Python."""
     texts: list[str | None] = []
@@ -167,6 +189,10 @@ def _convert_times(values: Column) -> Column:
 
 def _convert_json(values: Column) -> Column:
     return [None if value is None else canonize_json(value) for value in values]
+
+
+def _convert_stored_json(values: Column) -> Column:
+    return [None if value is None else canonize_json(value, is_stored=True) for value in values]
 
 
 def _convert_texts(values: Column) -> Column:

@@ -35,7 +35,6 @@ _STATE = [
     "pg_current_xact_id_if_assigned",
     "pg_snapshot_xip",
     "pg_listening_channels",
-    "pg_my_temp_schema",
     "pg_cursor",
     "pg_prepared_statement",
     "pg_trigger_depth",

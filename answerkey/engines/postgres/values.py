@@ -237,8 +237,8 @@ def find_converters(
 def write_text(value: Any, oid: int, own_types: Mapping[int, OwnType]) -> str:
     """Return the text of a value that a column of a type takes: the reverse of a converter.
 
-    >>> write_text('[1,null,"a b"]', 1009, {}), write_text(2.5, NUMERIC, {})
-    ('{"1",NULL,"a b"}', '2.5')
+    >>> write_text('[1,null,"a b"]', 1009, {}), write_text("{NaN}", 1022, {})
+    ('{"1",NULL,"a b"}', '{NaN}')
     """
     if not isinstance(value, str):
         return repr(float(value) if isinstance(value, float) else int(value))
@@ -248,7 +248,9 @@ def write_text(value: Any, oid: int, own_types: Mapping[int, OwnType]) -> str:
     if own is not None and own.kind == "c":
         return _write_record(json.loads(value))
     element = own.element if own is not None else _ELEMENTS.get(oid, 0)
-    return _write_array(json.loads(value), element in (JSON, JSONB)) if element else value
+    if not element or value.startswith("{"):  # such as {NaN}, which stays as Postgres wrote it
+        return value
+    return _write_array(json.loads(value), element in (JSON, JSONB))
 
 
 def _write_array(values: list[Any], is_json: bool) -> str:

@@ -116,7 +116,8 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
         """CREATE TABLE t (
             a BOOLEAN, b HUGEINT, c DECIMAL(30, 2), d DOUBLE, e FLOAT, f TIMESTAMPTZ, g INTERVAL,
             h UUID, i JSON, j STRUCT(x INTEGER, y VARCHAR[]), k MAP(VARCHAR, INTEGER), l BLOB,
-            m TIME, n DATE, o BIT, p VARCHAR, q TIMESTAMP_NS, r UBIGINT, s UNION(u INTEGER, v DATE)
+            m TIME, n DATE, o BIT, p VARCHAR, q TIMESTAMP_NS, r UBIGINT, s UNION(u INTEGER, v DATE),
+            t DOUBLE, u FLOAT[], v DECIMAL(3, 1)[], w ENUM('x', 'y')[]
         );
         INSERT INTO t VALUES (
             true, '170141183460469231731687303715884105727', '1234567890123456789.50', 0.1, 0.5,
@@ -124,7 +125,8 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
             '00000000-0000-0000-0000-000000000001',
             '{"b": 1, "a": [1.50, null]}', {'x': 1, 'y': ['p', 'q']}, MAP {'k': 1}, '\\xAA'::BLOB,
             '10:00:00.25', 'infinity', '0101', 'it''s' || chr(0) || '!',
-            '2020-01-01 00:00:00.123456789', 18446744073709551615, NULL
+            '2020-01-01 00:00:00.123456789', 18446744073709551615, NULL,
+            'nan', ['-inf'::FLOAT, 1], [1.5], ['y', NULL]
         );""",
     )
     stored = ENGINE.read_tables(path, now=None)
@@ -135,7 +137,7 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
             *("2020-01-01 08:00:00+00", "1 month 2 days", "00000000-0000-0000-0000-000000000001"),
             *('{"a":[1.5,null],"b":1}', '{"x":1,"y":["p","q"]}', '{"k":1}', "\\xAA"),
             *("10:00:00.25", "infinity", "0101", "it's\0!", "2020-01-01 00:00:00.123456789"),
-            *("18446744073709551615", None),
+            *("18446744073709551615", None, "nan", "[-Infinity,1.0]", "[1.5]", '["y",null]'),
         )
     ]
     path.write_bytes(ENGINE.write_tables(path, stored, {"t": table.rows}, now=None))
@@ -172,6 +174,8 @@ def test_every_type_is_written_and_read_again(tmp_path: Path) -> None:
         ("{'a': 1, 'b': {'c': 'x'}}", '{"a":1,"b":{"c":"x"}}'),
         ("[1, 2]::INTEGER[2]", "[1,2]"),
         ("row(1, 'x')", '[1,"x"]'),
+        ("[1.5::DECIMAL(3, 1)]", "[1.5]"),
+        ("['happy'::mood]", '["happy"]'),
     ],
 )
 def test_values(shop: Path, sql: str, value: object) -> None:
@@ -179,6 +183,13 @@ def test_values(shop: Path, sql: str, value: object) -> None:
         rows = database.execute(f"SELECT {sql}")
     assert rows == [(value,)]
     assert type(rows[0][0]) is type(value)
+
+
+@pytest.mark.parametrize("sql", ["'nan'::DOUBLE", "['inf'::FLOAT]", "{'a': 'nan'::DOUBLE}"])
+def test_what_is_no_number_has_no_answer(shop: Path, sql: str) -> None:
+    with ENGINE.open(shop) as database, pytest.raises(QueryError) as caught:
+        database.execute(f"SELECT {sql}")
+    assert caught.value.reason == Reason.NOT_FINITE
 
 
 def test_time_zone_of_the_first_line(tmp_path: Path) -> None:

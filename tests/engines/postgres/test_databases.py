@@ -187,6 +187,25 @@ def test_tables_come_back_from_their_text(write_text: Write) -> None:
     assert ENGINE.write_tables(path, stored, backwards, now=NOW) == text
 
 
+def test_what_is_no_number_comes_back_from_its_text(write_text: Write) -> None:
+    path = write_text(
+        "CREATE TABLE t (a numeric, b float8[]); INSERT INTO t VALUES ('nan', '{nan,1}');"
+    )
+    stored = ENGINE.read_tables(path, now=None)
+    (table,) = stored.tables
+    assert table.rows == [("NaN", "{NaN,1}")]
+    text = ENGINE.write_tables(path, stored, {"t": table.rows}, now=None)
+    assert ENGINE.read_tables(write_text(text.decode(), "again"), now=None).tables == stored.tables
+
+
+def test_names_of_tables_are_read_as_models_look_them_up(shop: PostgresDatabase) -> None:
+    sql = (
+        "SELECT table_name FROM information_schema.tables"
+        " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1"
+    )
+    assert shop.execute(sql) == [("customer",), ("purchase",)]
+
+
 def test_rows_are_exchanged_and_a_refused_row_changes_nothing(write_text: Write) -> None:
     path = write_text()
     stored = ENGINE.read_tables(path, now=NOW)
