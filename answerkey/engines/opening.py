@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from answerkey.base.errors import InputError
-from answerkey.engines.names import ENGINES, SUFFIXES, name_engine
+from answerkey.engines.names import ENGINES, SQLITE, SUFFIXES, name_engine
 from answerkey.engines.sqlite.files import find_inside
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ def load_engine(name: str) -> Engine:
     """Return an engine by its name. What it needs is imported here and nowhere else.
 
     Raises:
-        InputError: there is no such engine, or a package that it needs is not installed.
+        InputError: there is no such engine, it does not run on this system, or a package that it
+            needs is not installed.
     """
     if name not in ENGINES:
         raise InputError(f"engine: expected one of {', '.join(ENGINES)}, found {name!r}")
+    if name != SQLITE and sys.platform == "win32":
+        raise InputError(f"databases of {name} need Linux or macOS: Windows bounds no query")
     try:
         engine: Engine = import_module(f"answerkey.engines.{name}.engine").ENGINE
     except ModuleNotFoundError as error:

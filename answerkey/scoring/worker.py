@@ -27,7 +27,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.engines.answers import OtherAnswer, check_answer, drop_residue
 from answerkey.engines.database import Database, Limits, QueryError, Row
-from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.names import POSTGRES, SQLITE, name_engine
 from answerkey.engines.opening import load_engine
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.engines.sqlite.guard import GuardedDatabase
@@ -55,7 +55,8 @@ DATABASES_VARIABLE = "ANSWERKEY_DATABASES"
 SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 
 # SQLite keeps 0.2 to 2 MB of a file in memory: 32 large databases are kept open, or ten times as
-# many small ones, such as those of test suites.
+# many small ones, such as those of test suites. A database of Postgres takes a connection, of which
+# its server has 280 for all workers of a machine: 32 are kept open.
 _MIN_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
 _KEPT_STATEMENTS = 64  # compiled queries, 5 kB each: predictions for one database are often alike
@@ -245,7 +246,7 @@ class OpenDatabases:
             self.close(*key)
             known = self._open_file(*key, sha256=sha256)
             self._open[key] = known
-            self._cached_bytes += _count_cached(known.version.size_bytes)
+            self._cached_bytes += _count_cached(path, known.version.size_bytes)
             while self._cached_bytes > _KEPT_BYTES:
                 self.close(*next(iter(self._open)))
         return known
@@ -307,7 +308,7 @@ class OpenDatabases:
     def close(self, path: str, now: str | None = None, max_cpu_s: int | None = None) -> None:
         if (path, now, max_cpu_s) in self._open:
             database, file, version = self._open.pop((path, now, max_cpu_s))
-            self._cached_bytes -= _count_cached(version.size_bytes)
+            self._cached_bytes -= _count_cached(path, version.size_bytes)
             _close(database, file)
 
     def close_others(self, database: Database) -> bool:
@@ -340,7 +341,9 @@ def _is_version(file: int, version: Version) -> bool:
         return False
 
 
-def _count_cached(size_bytes: int) -> int:
+def _count_cached(path: str, size_bytes: int) -> int:
+    if name_engine(path) == POSTGRES:
+        return _CACHE_BYTES
     return max(_MIN_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
 

@@ -428,13 +428,15 @@ WHERE r.relkind = 'm' AND {_SCHEMAS} ORDER BY r.oid"""
 
 
 def grant_reading(connection: Connection) -> None:
-    """Let readers read the columns of all tables and views. They may not read what Postgres adds to
-    each row (ctid, xmin, tableoid), which depends on more than the rows."""
-    rows = connection.execute(_GRANTED).fetchall()
+    """Let readers read the columns of all tables and views, and use the types and functions of all
+    schemas. They may not read what Postgres adds to each row (ctid, xmin, tableoid), which depends
+    on more than the rows."""
+    schemas = connection.execute(f"SELECT n.nspname FROM pg_namespace n WHERE {_SCHEMAS}")
     statements = [
         f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
-        for schema in dict.fromkeys(schema for schema, *_ in rows)
+        for (schema,) in schemas.fetchall()
     ]
+    rows = connection.execute(_GRANTED).fetchall()
     statements += [
         f"GRANT SELECT ({', '.join(map(quote_name, columns))})"
         f" ON {quote_name(schema)}.{quote_name(table)} TO {READERS}"

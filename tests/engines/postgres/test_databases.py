@@ -15,6 +15,7 @@ from answerkey.engines.postgres.engine import ENGINE
 from answerkey.engines.postgres.guard import PostgresDatabase
 from answerkey.engines.postgres.loading import DumpError
 from answerkey.engines.postgres.server import find_server
+from answerkey.scoring.worker import OpenDatabases
 from tests.engines.postgres.conftest import NOW, SHOP, Open, Write
 
 pytestmark = pytest.mark.timeout(120)
@@ -204,6 +205,26 @@ def test_names_of_tables_are_read_as_models_look_them_up(shop: PostgresDatabase)
         " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1"
     )
     assert shop.execute(sql) == [("customer",), ("purchase",)]
+
+
+def test_types_of_a_schema_without_tables_are_used(open_text: Open) -> None:
+    database = open_text("CREATE SCHEMA kinds; CREATE TYPE kinds.mood AS ENUM ('sad', 'ok');")
+    assert database.execute("SELECT 'ok'::kinds.mood") == [("ok",)]
+
+
+def test_a_worker_keeps_few_connections(write_text: Write) -> None:
+    paths = [write_text("CREATE TABLE t (a int);", f"copy_{number}") for number in range(40)]
+    databases = OpenDatabases(Limits())
+    with find_server().connect() as connection:
+        count = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+        opened = [databases.find(str(path)).database for path in paths]
+        assert [database.execute("SELECT count(*) FROM t") for database in opened[8:]]
+        (name,) = {database.name for database in opened if isinstance(database, PostgresDatabase)}
+        while (found := connection.execute(count, [name]).fetchone()) != (32,):  # others end soon
+            assert found is not None
+            assert found[0] > 32
+    for path in paths:
+        databases.close(str(path))
 
 
 def test_rows_are_exchanged_and_a_refused_row_changes_nothing(write_text: Write) -> None:
