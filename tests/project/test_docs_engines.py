@@ -108,3 +108,48 @@ def test_value_is_stored_and_compared_as_the_table_says(
     for expression, is_equal in ((value.equal, True), (value.other, False)):
         other = answer(database, expression)
         assert answers_match(stored, other, ordered=True) is is_equal, other
+
+
+# One query for SQLite, DuckDB and Postgres each, by the first words of the row.
+REFUSED = {
+    "read the clock": ("SELECT date('now')", "SELECT now()", "SELECT CURRENT_DATE"),
+    "random numbers": ("SELECT random()", "SELECT gen_random_uuid()", "SELECT version()"),
+    "read a setting": (
+        "PRAGMA page_size",
+        "SELECT current_setting('threads')",
+        "SELECT current_setting('work_mem')",
+    ),
+    "set a setting": (
+        "PRAGMA user_version = 1",
+        "SET threads = 4",
+        "SELECT set_config('a.b', '1', false)",
+    ),
+    "read a file": (
+        "SELECT readfile('/etc/passwd')",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SELECT pg_read_file('/etc/passwd')",
+    ),
+    "write": ("SELECT 1; SELECT 2", "CREATE TABLE t (a INTEGER)", "DROP TYPE mood"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_query_is_refused_for_the_reason_on_the_page(
+    what: str, databases: dict[str, Database]
+) -> None:
+    section = read_section(PAGE, "Limits, and what they cost")
+    (row,) = re.findall(rf"^\| {what}.*", section, re.MULTILINE)
+    cells = [cell.strip() for cell in row.split("|")[2:-1]]
+    for engine, sql, cell in zip(ENGINES, REFUSED[what], cells, strict=True):
+        with pytest.raises(QueryError) as caught:
+            databases[engine].execute(sql)
+        said = cells[0] if cell == "the same" else cell
+        assert f"`{caught.value.reason}`" in said
+
+
+def test_tables_are_listed_as_the_page_says(databases: dict[str, Database]) -> None:
+    assert databases[SQLITE].execute("SELECT name FROM sqlite_schema") == [("t",)]
+    tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'"
+    assert databases[POSTGRES].execute(tables) == []
+    with pytest.raises(QueryError):
+        databases[DUCKDB].execute(tables)

