@@ -23,7 +23,12 @@ _KINDS = (
     ),
     (REAL, re.compile(r"real|float[48]?|double( precision)?")),
     (NUMERIC, re.compile(r"numeric|decimal|dec|bignum")),
-    (TEXT, re.compile(r"text|varchar|char|bpchar|string|citext|name|character( varying)?|enum")),
+    (
+        TEXT,
+        re.compile(
+            r"text|varchar|char|bpchar|string|citext|name|character( varying)?|enum(\(.*\))?"
+        ),
+    ),
     (TIME, re.compile(r"date|datetime|time(tz|stamp\w*)?( with(out)? time zone)?")),
     (BOOLEAN, re.compile(r"bool(ean)?|logical")),
 )
@@ -38,6 +43,8 @@ def find_kind(declared_type: str, engine: str) -> str:
     ('TEXT', 'NUMERIC')
     >>> [find_kind(name, "postgres") for name in ("numeric(5,2)", "date", "text[]", "interval")]
     ['NUMERIC', 'TIME', 'OTHER', 'OTHER']
+    >>> find_kind("ENUM('a (b)')", "duckdb")
+    'TEXT'
 
     In SQLite it is the affinity, which is no promise: the column may hold anything. Elsewhere it is
     one: TEXT, INTEGER, REAL, NUMERIC (exact decimals), TIME (dates and times), BOOLEAN, or OTHER.

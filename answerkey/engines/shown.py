@@ -111,7 +111,8 @@ def _list_key(table: Table) -> list[Column]:
 
 def read_example_rows(database: Database, table: Table, count: int) -> list[str]:
     """Return the first rows of a table as SQL writes them, in the order of its primary key, or of
-    all its columns as texts: the order in which an engine stores rows is its own.
+    all its columns: the order in which an engine stores rows is its own. Numbers and times stand
+    by their value, and all others as texts.
 
     Raises:
         QueryError: as `Database.execute`.
@@ -119,7 +120,7 @@ def read_example_rows(database: Database, table: Table, count: int) -> list[str]
     engine = name_engine(database.path)
     values = ", ".join(map(_select_value, table.columns))
     keys = [quote_name(column.name) for column in _list_key(table)]
-    order = ", ".join(keys or [_as_text(column.name) for column in table.columns])
+    order = ", ".join(keys or [_order_by(column, engine) for column in table.columns])
     rows = database.execute(
         f"SELECT {values} FROM {_quote_table(table.name)} ORDER BY {order} LIMIT {count}"
     )
@@ -131,6 +132,11 @@ def read_example_rows(database: Database, table: Table, count: int) -> list[str]
 
 def _as_text(column: str) -> str:
     return f"CAST({quote_name(column)} AS TEXT)"
+
+
+def _order_by(column: Column, engine: str) -> str:
+    has_order = find_kind(column.type, engine) in {*NUMBERS, TIME}
+    return quote_name(column.name) if has_order else _as_text(column.name)
 
 
 def _select_value(column: Column) -> str:

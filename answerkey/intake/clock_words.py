@@ -30,6 +30,11 @@ def name_clock(sql: str, dialect: str) -> tuple[str, bool]:
     return _replace(sql, places, _NAMES), bool(places)
 
 
+def hint_at_now(sql: str, dialect: str) -> str:
+    """Return which option sets the clock, for a query that reads it; else an empty text."""
+    return "; --now 2025-01-30 says which day it is" if name_clock(sql, dialect)[1] else ""
+
+
 def set_clock(sql: str, dialect: str, now: str) -> str:
     """Return a query that has an instant in the place of the clock. `now` is as
     `answerkey.engines.sqlite.clock.read_instant` writes it; SQLite's clock shows whole seconds.

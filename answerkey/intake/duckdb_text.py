@@ -1,5 +1,6 @@
 """A database of DuckDB as SQL text: what makes its types, sequences and tables; their rows; and
-what makes its views. Macros are left out: their text could do anything when it is called.
+what makes its views. Macros are left out, since their text could do anything when it is called, and
+so are tables and views that cannot be made without them, or that read more than the database.
 
 The same database gives the same text. Rows stand in the order of their primary key, or as they are
 stored. A value that is no number is text that DuckDB casts to the type of its column, and DuckDB
@@ -12,9 +13,20 @@ import re
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import islice
+from typing import NamedTuple
 
 from answerkey.base.log import spell_count
-from answerkey.intake.engines import DuckDB, Row, SourceTable, quote_names, select_all
+from answerkey.intake.clock_words import hint_at_now
+from answerkey.intake.engines import (
+    DUCKDB,
+    DuckDB,
+    Row,
+    SourceTable,
+    first_line,
+    name_table,
+    quote_names,
+    select_all,
+)
 
 _ROWS = 1000  # of one INSERT
 _NUMBERS = re.compile(r"U?(TINY|SMALL|BIG)?INT(EGER)?|BOOLEAN|DECIMAL\(.*\)")
@@ -28,7 +40,8 @@ _SEQUENCES = (
 )
 _TABLES = f"SELECT schema_name, table_name, sql, comment FROM duckdb_tables() WHERE {_OWN}"
 _INDEXES = """
-SELECT sql FROM duckdb_indexes() WHERE database_name = current_database() AND sql IS NOT NULL
+SELECT sql, schema_name, table_name FROM duckdb_indexes()
+WHERE database_name = current_database() AND sql IS NOT NULL
 ORDER BY 1"""
 _GENERATED = f"""
 SELECT schema_name, table_name, column_name FROM duckdb_columns() WHERE {_OWN} AND is_generated"""
@@ -39,41 +52,101 @@ SELECT DISTINCT function_name FROM duckdb_functions()
 WHERE {_OWN} AND macro_definition IS NOT NULL ORDER BY 1"""
 
 
-def write_text(engine: DuckDB, lose: list[str]) -> Iterator[str]:
+class _Statement(NamedTuple):
+    """What makes a schema, a type, a sequence, a table, an index, a view or a comment.
+
+    place: schema and name of the table or view that it makes, or that it is about.
+    """
+
+    sql: str
+    place: tuple[str, str] | None = None
+    is_view: bool = False
+
+
+def write_text(engine: DuckDB, lose: list[str], *, now: str | None = None) -> Iterator[str]:
     """Yield the statements of a database. lose: takes what of it the text does not have.
 
     Raises:
         EngineError: a table cannot be read.
     """
+    statements = [*_list_statements(engine)]
+    without = _find_left_out(statements, now)
+    lose += [
+        f"{kind} {name_table(*place, ['main'])} is left out: {words}"
+        for place, (kind, words) in without.items()
+    ]
+    kept = [statement for statement in statements if statement.place not in without]
+    yield from (statement.sql for statement in kept if not statement.is_view)
+    generated = set(engine.fetch(_GENERATED))
+    made = {statement.place for statement in kept if not statement.is_view}
+    for table in engine.tables:
+        if (table.schema, table.name) in made:
+            yield from _write_rows(engine, table, generated, lose)
+    yield from (statement.sql for statement in kept if statement.is_view)
+    lose += [f"macro {name} is left out" for (name,) in engine.fetch(_MACROS)]
+
+
+def _list_statements(engine: DuckDB) -> Iterator[_Statement]:
     for (name,) in engine.fetch(_SCHEMAS):
-        yield f"CREATE SCHEMA {quote_names(name)};\n"
+        yield _Statement(f"CREATE SCHEMA {quote_names(name)};\n")
     for schema, name, labels in engine.fetch(_TYPES):
-        place = quote_names(schema, name)
-        yield f"CREATE TYPE {place} AS {_describe_type(engine, place, labels)};\n"
+        quoted = quote_names(schema, name)
+        yield _Statement(f"CREATE TYPE {quoted} AS {_describe_type(engine, quoted, labels)};\n")
     for (sql,) in engine.fetch(_SEQUENCES):
-        yield f"{sql}\n"
+        yield _Statement(f"{sql}\n")
     made = {(schema, name): (sql, words) for schema, name, sql, words in engine.fetch(_TABLES)}
-    tables = [table for table in engine.tables if (table.schema, table.name) in made]
-    for table in tables:
-        place = quote_names(table.schema, table.name)
-        sql, words = made[table.schema, table.name]
-        yield f"{sql}\n"
+    for table in engine.tables:
+        place: tuple[str, str] = (table.schema, table.name)
+        if place not in made:
+            continue
+        sql, words = made[place]
+        yield _Statement(f"{sql}\n", place)
         if words:
-            yield f"COMMENT ON TABLE {place} IS {_quote(words)};\n"
+            about = f"COMMENT ON TABLE {quote_names(*place)} IS {_quote(words)};\n"
+            yield _Statement(about, place)
         for column in table.columns:
             if column.comment:
-                where = quote_names(table.schema, table.name, column.name)
-                yield f"COMMENT ON COLUMN {where} IS {_quote(column.comment)};\n"
-    for (sql,) in engine.fetch(_INDEXES):
-        yield f"{sql}\n"
-    generated = set(engine.fetch(_GENERATED))
-    for table in tables:
-        yield from _write_rows(engine, table, generated, lose)
+                where = quote_names(*place, column.name)
+                about = f"COMMENT ON COLUMN {where} IS {_quote(column.comment)};\n"
+                yield _Statement(about, place)
+    for sql, schema, name in engine.fetch(_INDEXES):
+        yield _Statement(f"{sql}\n", (schema, name))
     for sql, schema, name, words in engine.fetch(_VIEWS):  # one may use those before it
-        yield f"{sql}\n"
+        yield _Statement(f"{sql}\n", (schema, name), is_view=True)
         if words:
-            yield f"COMMENT ON VIEW {quote_names(schema, name)} IS {_quote(words)};\n"
-    lose += [f"macro {name} is left out" for (name,) in engine.fetch(_MACROS)]
+            about = f"COMMENT ON VIEW {quote_names(schema, name)} IS {_quote(words)};\n"
+            yield _Statement(about, (schema, name), is_view=True)
+
+
+def _find_left_out(
+    statements: Sequence[_Statement], now: str | None
+) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return what an empty database without macros and files cannot have, by schema and name: what
+    it is, and why. A view of such a table is left out, too."""
+    import duckdb
+
+    from answerkey.engines.duckdb.loading import find_refused, open_empty
+
+    without: dict[tuple[str, str], tuple[str, str]] = {}
+    while True:
+        with open_empty(now) as connection:
+            for sql, place, is_view in statements:
+                if place in without:
+                    continue
+                try:
+                    connection.execute(sql)
+                except duckdb.Error as error:
+                    if place is None:  # whoever builds the text is told
+                        continue
+                    without[place] = ("view" if is_view else "table", first_line(error))
+            refused = [*find_refused(connection, has_clock=now is not None)]
+        if not refused:
+            return without
+        made = {place: sql for sql, place, _ in reversed(statements)}
+        for schema, name, is_view, words in refused:
+            hint = hint_at_now(made[schema, name], DUCKDB) if now is None else ""
+            reason = words.removeprefix(f"view {name}: ") + hint
+            without[schema, name] = ("view" if is_view else "table", reason)
 
 
 def _describe_type(engine: DuckDB, place: str, labels: Sequence[str] | None) -> str:

@@ -18,7 +18,7 @@ from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.engines.opening import load_engine
 from answerkey.engines.schema import Schema, Table, quote_name
 from answerkey.engines.settings import DEFAULTS, cut_head, write_head
-from answerkey.intake.clock_words import name_clock
+from answerkey.intake.clock_words import hint_at_now
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.duckdb_text import write_text
 from answerkey.intake.engines import DatabaseText, DuckDB, EngineError, SourceTable, name_table
@@ -73,7 +73,7 @@ def keep_database(
     parts: Iterable[str]
     text = given.text if isinstance(given, DatabaseText) else None
     if isinstance(given, DuckDB):
-        settings, parts = dict(DEFAULTS[engine]), write_text(given, notes)
+        settings, parts = dict(DEFAULTS[engine]), write_text(given, notes, now=now)
         notes += given.notes
         comments = {
             name_table(table.schema, table.name, ["main"]): {
@@ -181,7 +181,6 @@ def find_fault(database: Database, sql: str, engine: str, *, now: str | None) ->
         database.execute(sql)
     except QueryError as error:
         reads_clock = error.reason == Reason.NONDETERMINISTIC_FUNCTION and now is None
-        is_told = reads_clock and name_clock(sql, engine)[1]
-        hint = "; --now 2025-01-30 says which day it is" if is_told else ""
+        hint = hint_at_now(sql, engine) if reads_clock else ""
         return f"{error.reason}: {error.detail}{hint}"
     return None

@@ -114,6 +114,32 @@ def test_what_text_of_duckdb_has_not_is_told() -> None:
     assert lost == ["macro twice is left out"]
 
 
+def test_tables_and_views_that_need_what_is_left_out_are_told() -> None:
+    connection = open_duckdb()
+    connection.execute("""
+        CREATE MACRO twice(a) AS a * 2; CREATE SCHEMA s;
+        CREATE TABLE t (a INTEGER, b TIMESTAMP DEFAULT now(), c UUID DEFAULT uuid());
+        CREATE TABLE u (a INTEGER CHECK (twice(a) > 1)); INSERT INTO u VALUES (4);
+        COMMENT ON TABLE u IS 'of twice'; CREATE INDEX u_a ON u (a);
+        CREATE VIEW kept AS SELECT a FROM t; CREATE VIEW s.doubled AS SELECT twice(a) FROM t;
+        CREATE VIEW above AS FROM s.doubled;
+        CREATE VIEW late AS FROM t WHERE b > now() - INTERVAL 1 DAY;
+        CREATE VIEW rolled AS SELECT random() FROM t; COMMENT ON VIEW rolled IS 'dice'""")
+    text, lost = write_duckdb(connection)
+    assert text.count(";") == 3
+    assert "CREATE VIEW kept" in text
+    no_macro = "Catalog Error: Scalar Function with name twice does not exist!"
+    other = "depends on more than the database"
+    assert lost == [
+        f"table u is left out: {no_macro}",
+        f"view s.doubled is left out: {no_macro}",
+        "view above is left out: Catalog Error: Table with name doubled does not exist!",
+        f"view late is left out: function now {other}; --now 2025-01-30 says which day it is",
+        f"view rolled is left out: function random {other}",
+        "macro twice is left out",
+    ]
+
+
 def test_file_of_duckdb_stays_one_and_its_gold_as_it_is(project: Path) -> None:
     connection = open_duckdb("ships.duckdb")
     connection.execute(ALL_TYPES)

@@ -4,12 +4,13 @@ DuckDB, since nobody has read the text."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import duckdb
 
 from answerkey.engines.duckdb.refusals import (
+    CLOCK_TYPES,
     MARK,
     RANDOM_FUNCTIONS,
     Refusals,
@@ -22,6 +23,7 @@ from answerkey.engines.duckdb.values import (
     Converter,
     find_stored_converter,
     find_text_converter,
+    is_enum,
     needs_text,
     write_text_column,
 )
@@ -65,6 +67,7 @@ _SOURCE = "answerkey_source"
 # Functions that a text may use while it is loaded, and that we use.
 _OF_BUILDING = {"currval", "current_database", "nextval"}
 _BATCH = 10_000
+_MEMORY_OF_EMPTY = 500_000_000
 
 
 class RefusedTextError(ValueError):
@@ -126,12 +129,7 @@ def build_file(
     """
     with connect(path, memory_bytes, read_only=False) as connection:
         prepare(connection, settings, now)
-        for name in sorted(RANDOM_FUNCTIONS - _OF_BUILDING):
-            mark = _quote(MARK + name)
-            connection.execute(f"CREATE TEMP MACRO {name}() AS error({mark})")
-        if now is None:
-            for name in ("now", "today", "transaction_timestamp"):
-                connection.execute(f"CREATE TEMP MACRO {name}() AS error({_quote(MARK + name)})")
+        _refuse_chance(connection, now)
         connection.execute("BEGIN")
         for statement in connection.extract_statements(text):
             check_statement(statement)
@@ -143,8 +141,28 @@ def build_file(
         ).fetchall()
         if own:  # a query that calls it would not show what it reads
             raise RefusedTextError(f"it makes a function: {own[0][0]}")
-        _check_derived(connection, has_clock=now is not None)
+        for refused in find_refused(connection, has_clock=now is not None):
+            raise RefusedTextError(refused.words)
         connection.execute("CHECKPOINT")
+
+
+def open_empty(now: str | None) -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory, as one in which the statements of a text are executed."""
+    connection = connect(":memory:", _MEMORY_OF_EMPTY, read_only=False)
+    prepare(connection, {}, now)
+    _refuse_chance(connection, now)
+    return connection
+
+
+def _refuse_chance(connection: duckdb.DuckDBPyConnection, now: str | None) -> None:
+    for name in sorted(RANDOM_FUNCTIONS - _OF_BUILDING):
+        mark = _quote(MARK + name)
+        connection.execute(f"CREATE TEMP MACRO {name}() AS error({mark})")
+    if now is None:
+        for name in ("now", "today", "transaction_timestamp"):
+            kind = CLOCK_TYPES[name]  # so that the query around it is bound
+            error = f"error({_quote(MARK + name)})::{kind}"
+            connection.execute(f"CREATE TEMP MACRO {name}() AS {error}")
 
 
 def check_statement(statement: duckdb.Statement) -> re.Match[str]:
@@ -163,33 +181,42 @@ def check_statement(statement: duckdb.Statement) -> re.Match[str]:
     return found
 
 
-def _check_derived(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> None:
+class Refused(NamedTuple):
+    """A table or a view that reads more than its database, and what it reads."""
+
+    schema: str
+    name: str
+    is_view: bool
+    words: str
+
+
+def find_refused(connection: duckdb.DuckDBPyConnection, *, has_clock: bool) -> Iterator[Refused]:
     """Check what views and generated columns read: a query that reads them never shows it."""
     refusals = Refusals(lambda sql: connection.execute(sql).fetchall())
     relations = list_relations(connection)
     columns = {name.lower() for rows in list_columns(connection).values() for name, *_ in rows}
     derived = [
-        (f"view {name}", _VIEW_HEAD.sub("", sql, count=1))
-        for _, name, sql in _list_views(connection)
+        (Refused(schema, name, True, f"view {name}"), _VIEW_HEAD.sub("", sql, count=1))
+        for schema, name, sql in _list_views(connection)
     ]
     derived += [
-        (f"column {name}", f"SELECT {expression}")
-        for name, expression in connection.execute(
-            "SELECT column_name, generation_expression FROM duckdb_columns()"
-            " WHERE database_name = current_database() AND is_generated"
+        (Refused(schema, table, False, f"column {name}"), f"SELECT {expression}")
+        for schema, table, name, expression in connection.execute(
+            "SELECT schema_name, table_name, column_name, generation_expression"
+            " FROM duckdb_columns() WHERE database_name = current_database() AND is_generated"
         ).fetchall()
     ]
-    for name, query in derived:
+    for refused, query in derived:
         if not refusals.is_suspicious(query):
             continue
         found = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
         assert found is not None
         tree = parse_tree(found[0])
-        words = refusals.explain(tree, relations=relations, has_clock=has_clock)
-        if words is None and not has_clock:
-            words = find_clock_word(tree, columns)
-        if words is not None:
-            raise RefusedTextError(f"{name}: {words.detail}")
+        refusal = refusals.explain(tree, relations=relations, has_clock=has_clock)
+        if refusal is None and not has_clock:
+            refusal = find_clock_word(tree, columns)
+        if refusal is not None:
+            yield refused._replace(words=f"{refused.words}: {refusal.detail}")
 
 
 def _list_schemas(connection: duckdb.DuckDBPyConnection) -> list[str]:
@@ -344,7 +371,7 @@ def list_allowed(
     allowed: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for place, columns in list_columns(connection).items():
         for name, kind, *_ in columns:
-            if kind.startswith("ENUM(") and not kind.endswith("]"):
+            if is_enum(kind):
                 found = connection.execute(f"SELECT enum_range(NULL::{kind})").fetchone()
                 assert found is not None
                 allowed.setdefault(place, {})[name] = tuple(found[0])

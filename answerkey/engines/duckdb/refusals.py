@@ -61,7 +61,7 @@ RANDOM_FUNCTIONS = {
 }
 _PURE_PG_FUNCTIONS = {"pg_typeof", "pg_size_pretty"}
 _AGE = "age"  # of one time: until now
-_CLOCK_TYPES = {
+CLOCK_TYPES = {
     "current_date": "DATE",
     "today": "DATE",
     "current_timestamp": "TIMESTAMPTZ",
@@ -75,7 +75,7 @@ _CLOCK_TYPES = {
     "current_time": "TIMETZ",
     "get_current_time": "TIMETZ",
 }
-CLOCK_FUNCTIONS = {*_CLOCK_TYPES, "ago"}
+CLOCK_FUNCTIONS = {*CLOCK_TYPES, "ago"}
 # Words without parentheses, and the functions that they call unless a column has the name.
 _KEYWORDS = {
     "current_catalog": "current_catalog",
@@ -270,7 +270,7 @@ def write_clock(now: str | None) -> list[str]:
         # A type, so that the query around it is bound.
         return [
             f"CREATE TEMP MACRO {function}() AS"
-            f" error({_quote(MARK + word)})::{_CLOCK_TYPES.get(function, 'VARCHAR')}"
+            f" error({_quote(MARK + word)})::{CLOCK_TYPES.get(function, 'VARCHAR')}"
             for word, function in sorted(_KEYWORDS.items())
         ]
     instant = datetime.fromisoformat(now) if len(now) > len("2025-01-30") else None
@@ -281,7 +281,7 @@ def write_clock(now: str | None) -> list[str]:
     texts |= {"TIME": time, "TIMETZ": f"{time}+00"}
     macros = [
         f"CREATE TEMP MACRO {name}() AS {_quote(texts[kind])}::{kind}"
-        for name, kind in sorted(_CLOCK_TYPES.items())
+        for name, kind in sorted(CLOCK_TYPES.items())
     ]
     macros.append(
         f"CREATE TEMP MACRO current_catalog() AS error({_quote(MARK + 'current_catalog')})"

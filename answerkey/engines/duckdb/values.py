@@ -53,9 +53,9 @@ def find_converter(kind: str) -> Converter | None:
     Raises:
         NeedsTextError: DuckDB has to write them, as `write_text_column` says.
     """
-    if _NESTED.match(kind):  # whose name may begin as that of another type: DECIMAL(3,1)[]
+    if _NESTED.match(kind):  # such as DECIMAL(8,2)[]
         raise NeedsTextError
-    if kind in _INTEGERS or kind in ('"NULL"', "VARCHAR", "BIT") or kind.startswith("ENUM("):
+    if kind in _INTEGERS or kind in ('"NULL"', "VARCHAR", "BIT") or is_enum(kind):
         return None
     if kind.startswith("DECIMAL("):
         digits, scale = map(int, kind[len("DECIMAL(") : -1].split(","))
@@ -68,6 +68,14 @@ def find_converter(kind: str) -> Converter | None:
     if known is None:
         raise NeedsTextError
     return known
+
+
+def is_enum(kind: str) -> bool:
+    """
+    >>> is_enum("ENUM('a', 'b')"), is_enum("ENUM('a', 'b')[]")
+    (True, False)
+    """
+    return kind.startswith("ENUM(") and _NESTED.match(kind) is None
 
 
 def find_text_converter(kind: str) -> Converter | None:
@@ -90,6 +98,8 @@ def needs_text(kind: str) -> bool:
 
     >>> needs_text("DATE"), needs_text("INTERVAL"), needs_text("DOUBLE")
     (True, True, False)
+    >>> needs_text("DECIMAL(8,2)[]"), needs_text("ENUM('a')[3]")
+    (True, True)
     """
     if kind in ("DATE", "TIMESTAMP"):
         return True
