@@ -175,7 +175,8 @@ def parse_sql(sql: str) -> exp.Expr:
     In SQLite, the type of a CAST becomes its affinity, which is all that SQLite uses: sqlglot takes
     STRING for TEXT and NUMERIC for REAL. A text after another one is its alias, as in `SELECT 'a'
     'b'`. Elsewhere, `GROUP BY ALL`, `LIMIT ALL` and `FETCH FIRST 3 ROWS ONLY` become what they
-    stand for. Blanks and comments around the statement are removed.
+    stand for, and a PIVOT with an order is that of a SELECT around it. Blanks and comments around
+    the statement are removed.
 
     Raises:
         TooComplexError: a SqlglotError: more than 100,000 bytes or 2,000 tokens.
@@ -189,6 +190,9 @@ def parse_sql(sql: str) -> exp.Expr:
     tokens = tokenizer.tokenize(sql)
     if len(tokens) > MAX_TOKENS:
         raise TooComplexError(f"more than {MAX_TOKENS} tokens")
+    if spoken_engine() == DUCKDB and any(token.token_type in _PIVOTS for token in tokens):
+        sql = _wrap_pivots(sql, tokens)
+        tokens = tokenizer.tokenize(sql)
     tokens = _replace_tokens(tokens) if speaks_sqlite() else _trim_tokens(tokens)
     try:
         statements = parser.parse(tokens, sql)
@@ -234,6 +238,39 @@ def trim_sql(sql: str) -> str:
     except SqlglotError:
         return sql
     return sql[tokens[0].start : tokens[-1].end + 1] if tokens else ""
+
+
+_PIVOTS = {TokenType.PIVOT, TokenType.UNPIVOT}
+_MODIFIERS = {TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET}
+
+
+def _wrap_pivots(sql: str, tokens: Iterable[Token]) -> str:
+    """Put a SELECT around each PIVOT of DuckDB that has ORDER BY or LIMIT, which sqlglot does not
+    read there: `PIVOT t ON a IN (1, 2) USING sum(b) ORDER BY c` -> `SELECT * FROM (PIVOT t ON a IN
+    (1, 2) USING sum(b) ) ORDER BY c`
+    """
+    heads = {TokenType.SELECT, TokenType.FROM, TokenType.VALUES}
+    pivots: list[int | None] = [None]  # by depth: where a PIVOT begins, if it is the query
+    begun = [False]
+    inserted: list[tuple[int, str]] = []
+    for token in tokens:
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            pivots.append(None)
+            begun.append(False)
+        elif kind == TokenType.R_PAREN and len(begun) > 1:
+            pivots.pop()
+            begun.pop()
+        elif kind in _PIVOTS and not begun[-1]:
+            pivots[-1], begun[-1] = token.start, True
+        elif kind in heads:
+            begun[-1] = True
+        elif kind in _MODIFIERS and (start := pivots[-1]) is not None:
+            inserted += [(start, "SELECT * FROM ("), (token.start, ") ")]
+            pivots[-1] = None
+    for position, text in sorted(inserted, reverse=True):
+        sql = f"{sql[:position]}{text}{sql[position:]}"
+    return sql
 
 
 def _trim_tokens(tokens: list[Token]) -> list[Token]:

@@ -42,6 +42,25 @@ SHIP = Table(
 )
 
 
+@pytest.mark.parametrize(
+    ("sql", "written"),
+    [
+        ("{} ORDER BY id", "SELECT * FROM ({}) ORDER BY id"),
+        ("WITH s AS (SELECT 1 ORDER BY 1) {} LIMIT 3", "WITH s AS (SELECT 1 ORDER BY 1) SELECT *"),
+        ("SELECT id FROM ({} ORDER BY id) LIMIT 1", "SELECT id FROM (SELECT * FROM ({}) ORDER BY"),
+        ("FROM s PIVOT (MAX(a) FOR b IN (1)) ORDER BY id", "SELECT * FROM s PIVOT(MAX(a) FOR b"),
+        ("UNPIVOT s ON a, b INTO NAME n VALUE v ORDER BY n", "SELECT * FROM (UNPIVOT s ON a, b"),
+    ],
+)
+def test_pivot_has_an_order_in_duckdb(sql: str, written: str) -> None:
+    pivot = "PIVOT s ON a IN (1, 2) USING LIST(b ORDER BY b)"
+    with speaking(DUCKDB):
+        tree = parse_sql(sql.format(pivot))
+        assert isinstance(tree, exp.Select)
+        text = written.format(pivot.replace("LIST", "ARRAY_AGG"))
+        assert to_sql(tree).startswith(text)
+
+
 def parse(engine: str, sql: str) -> dict:
     with speaking(engine):
         parsed = parse_query(sql, Schema((SHIP,), engine))
