@@ -204,7 +204,8 @@ class DatabaseTexts:
                         continue
                     for (text,) in rows if len(rows) <= _MAX_DISTINCT else ():
                         if isinstance(text, str) and (words := _split(text)):
-                            texts[words[0]].append(NamedValue(text, table.name, column.name))
+                            value = NamedValue(text, table.name, column.name, self.engine)
+                            texts[words[0]].append(value)
         return texts
 
     def _read_texts(self, database: Database, table: str, column: Column) -> list[Row]:
@@ -222,7 +223,7 @@ class DatabaseTexts:
         Only the question's words are looked up, so the values reveal nothing of gold SQL.
 
         >>> texts.name_values("Which ships lie in cape town?", most=8)      # doctest: +SKIP
-        [NamedValue(text='Cape Town', table='port', column='name')]
+        [NamedValue(text='Cape Town', table='port', column='name', engine='sqlite')]
         """
         if not most:
             return []
@@ -245,10 +246,18 @@ class NamedValue(NamedTuple):
     text: str
     table: str
     column: str
+    engine: str = SQLITE
 
     @property
     def place(self) -> str:
-        return f"{self.table}.{self.column}"
+        """Return the column as SQL writes it; in prompts for SQLite it never had quotes.
+
+        >>> NamedValue("Tidal", "sales.artist", "Stage Name", "duckdb").place
+        'sales.artist."Stage Name"'
+        """
+        if self.engine == SQLITE:
+            return f"{self.table}.{self.column}"
+        return f"{spell_table(self.table, self.engine)}.{spell_name(self.column, self.engine)}"
 
     def __str__(self) -> str:
         return f"{self.place} = {_quote(self.text)}"

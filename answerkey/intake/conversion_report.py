@@ -11,6 +11,7 @@ from pathlib import Path
 from answerkey.base.log import make_printable, spell_count
 from answerkey.base.records import encode_json
 from answerkey.base.secrets import hide_secrets
+from answerkey.engines.names import TITLES
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.dialects import Translated
 from answerkey.intake.engines import SQLITE
@@ -106,7 +107,7 @@ def _describe(made: MadeDatabase) -> list[str]:
 
 
 def _describe_kept(made: MadeDatabase) -> Iterator[str]:
-    yield f"It stays a database of {made.source.kept}, with its types, keys, rows and views."
+    yield f"It is a database of {TITLES[made.source.kept]}, with its types, keys, rows and views."
     yield ""
     yield "| table | rows | columns, each with its type | keys |"
     yield "|---|---|---|---|"

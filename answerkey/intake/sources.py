@@ -50,6 +50,7 @@ _SQLITE_HEADER = b"SQLite format 3\x00"
 _URL = re.compile(r"(\w+)(\+\w+)?://", re.ASCII)
 _NAMED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
 _SCHEMES = {"postgres": POSTGRES, "postgresql": POSTGRES, "mysql": MYSQL, "mariadb": MYSQL}
+_KINDS = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet"}
 _ENDINGS = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb", ".ddb", ".sql", ".dump", ".gz")
 # What stands in text that pg_dump or mysqldump wrote, also where its head was cut off.
 _TYPES = (
@@ -256,7 +257,7 @@ def _open_tables(name: str, path: Path, files: list[Path], how: _Opening) -> Giv
         raise InputError(f"{path}: two files would be one table: {names}")
     engine = DuckDB.open_tables(files, how.types)
     how.stack.callback(engine.close)
-    kinds = " and ".join(sorted({file.suffix.lower()[1:].upper() for file in files}))
+    kinds = " and ".join(sorted({_KINDS[file.suffix.lower()] for file in files}))
     # Who has files of tables may write SQL of anything.
     kept = SQLITE if how.dialect == SQLITE and how.engine is None else how.keep(DUCKDB)
     given = GivenDatabase(name, str(path), f"files of {kinds}", kept, engine, kept=kept)
