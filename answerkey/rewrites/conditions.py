@@ -18,7 +18,7 @@ from answerkey.sql.scopes import Scopes
 
 def drop_conditions(scopes: Scopes) -> Steps:
     """Yield `condition_removed`: `a = 1 AND b = 2` -> `b = 2`, `a = 1`; not where it joins
-    tables."""
+    tables, nor the only one of FILTER, which has a neighbor of its own."""
     for root in list_roots(scopes):
         for leaf in list_leaves(root):
             if not is_join_condition(leaf, scopes):
@@ -33,7 +33,7 @@ def _drop_condition(leaf: exp.Expr) -> Steps:
         kept = parent.expression if parent.this is node else parent.this
         with replaced(parent, kept.copy()):
             yield "condition_removed"
-    elif isinstance(parent, exp.Where | exp.Having) and parent.parent is not None:
+    elif isinstance(parent, exp.Where | exp.Having) and isinstance(parent.parent, exp.Query):
         with changed(parent.parent, **{str(parent.arg_key): None}):
             yield "condition_removed"
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 from answerkey.engines.schema import Table, fold_name
 from answerkey.english.question import has_phrase
 from answerkey.rewrites.codes import find_values, list_codes
-from answerkey.rewrites.trees import FindRows, Steps, replaced
+from answerkey.rewrites.trees import FindRows, Steps, order_by, replaced
 from answerkey.sql.keys import is_key
 from answerkey.sql.scopes import DirectColumn, Scope, Scopes, list_columns
 
@@ -66,7 +66,7 @@ def read_stated_order(scopes: Scopes, question_text: str) -> Steps:
         for formula in formulas:
             for column in _find_columns(formula, scope):
                 term = exp.Ordered(this=column.write(), desc=formula.function == "max")
-                with replaced(order, exp.Order(expressions=[term])):
+                with replaced(order, order_by(order, [term])):
                     yield "stated_order"
 
 

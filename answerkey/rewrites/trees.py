@@ -140,6 +140,13 @@ def list_others(table: Table, column: Column, *, is_any: bool, most: int) -> lis
     return [other for _, _, other in sorted(others, key=lambda other: other[:2])[:most]]
 
 
+def order_by(order: exp.Order, terms: list[exp.Ordered]) -> exp.Order:
+    """An ORDER BY with other terms. That of an aggregate holds what is aggregated, such as `a` of
+    `list(a ORDER BY b)`."""
+    aggregated = order.args.get("this")
+    return exp.Order(this=None if aggregated is None else aggregated.copy(), expressions=terms)
+
+
 def reverse(term: exp.Ordered, *, nulls_last: bool = False) -> exp.Ordered:
     """A term of ORDER BY in the other direction. NULL comes where the engine puts it: SQLite first,
     and last where the order is descending; with `nulls_last` it is last in both."""

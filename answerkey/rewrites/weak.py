@@ -19,6 +19,7 @@ from answerkey.rewrites.trees import (
     FindRows,
     Steps,
     changed,
+    order_by,
     replaced,
     reverse,
     write_changes,
@@ -93,12 +94,12 @@ def _drop_sides(scopes: Scopes) -> Steps:
 
 def _drop_orders(scopes: Scopes) -> Steps:
     """`rank() OVER (ORDER BY a)` -> `rank() OVER (ORDER BY a DESC)`, `rank() OVER ()`; also the
-    order of a `group_concat`, which is only reversed."""
+    order of a `group_concat` or a `list(a ORDER BY b)`, which is only reversed."""
     for order in scopes.nodes.find_all(exp.Order):
         parent = order.parent
         if isinstance(parent, exp.Query):
             continue  # neighbors have other orders
-        with replaced(order, exp.Order(expressions=[*map(reverse, order.expressions)])):
+        with replaced(order, order_by(order, [*map(reverse, order.expressions)])):
             yield WEAK_QUERY
         if isinstance(parent, exp.Window):
             with changed(parent, order=None):

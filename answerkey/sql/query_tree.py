@@ -292,7 +292,11 @@ def _trim_tokens(tokens: list[Token]) -> list[Token]:
 
 def _spell_out(tree: exp.Expr) -> exp.Expr:
     """Replace what only other engines than SQLite have by what it stands for: GROUP BY ALL and
-    ORDER BY ALL (numbers of columns), LIMIT ALL and LIMIT NULL (none), FETCH FIRST (LIMIT)."""
+    ORDER BY ALL (numbers of columns), LIMIT ALL and LIMIT NULL (none), FETCH FIRST (LIMIT), and
+    `count()`, which is `count(*)`."""
+    for call in tree.find_all(exp.Count):
+        if call.args.get("this") is None:
+            call.set("this", exp.Star())
     for query in tree.find_all(exp.Query):
         limit, group, order = (query.args.get(name) for name in ("limit", "group", "order"))
         if isinstance(limit, exp.Limit) and isinstance(limit.expression, exp.Var | exp.Null):

@@ -4,12 +4,14 @@ import pytest
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from answerkey.alternatives.neighbors import list_neighbors
 from answerkey.base.records import Shard
 from answerkey.comparison.compare import normalize_sql
 from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 from answerkey.engines.schema import Column, Schema, Table
 from answerkey.gold.parsing import parse_task
 from answerkey.rewrites.trees import reverse
+from answerkey.rewrites.weak import list_weak
 from answerkey.shards.runs import QueryTask
 from answerkey.sql.conditions import list_comparisons
 from answerkey.sql.groupings import read_grouping
@@ -59,6 +61,23 @@ def test_pivot_has_an_order_in_duckdb(sql: str, written: str) -> None:
         assert isinstance(tree, exp.Select)
         text = written.format(pivot.replace("LIST", "ARRAY_AGG"))
         assert to_sql(tree).startswith(text)
+
+
+def test_count_of_nothing_counts_rows() -> None:
+    with speaking(DUCKDB):
+        assert to_sql(parse_sql("SELECT count() FROM ship")) == "SELECT COUNT(*) FROM ship"
+
+
+@pytest.mark.parametrize("engine", [DUCKDB, POSTGRES])
+def test_weak_queries_keep_what_an_ordered_aggregate_takes(engine: str) -> None:
+    name = "ARRAY_AGG"
+    with speaking(engine):
+        tree = parse_sql(f"SELECT {name}(name ORDER BY id) FILTER (WHERE id > 3) FROM ship")
+        scopes = Scopes(tree, Schema((SHIP,), engine))
+        weak = [query.sql for query in list_weak(scopes, [("[]",)])]
+        neighbors = list_neighbors(tree, Schema((SHIP,), engine), max_neighbors=100)
+    assert any(f"{name}(name ORDER BY id DESC" in sql for sql in weak)
+    assert not any("FILTER()" in query.sql for query in neighbors)
 
 
 def parse(engine: str, sql: str) -> dict:
