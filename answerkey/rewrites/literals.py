@@ -13,12 +13,13 @@ from answerkey.sql.scopes import Scopes
 
 _PLACES = (exp.Ordered, exp.Group, exp.Limit, exp.Offset)  # there a literal is a column or a count
 _TESTS = (*COMPARISONS, exp.In, exp.Between, exp.Like, exp.ILike, exp.Glob)
+_QUANTILES = (exp.Quantile, exp.ApproxQuantile, exp.PercentileCont, exp.PercentileDisc)
 _MAX_DIGITS = 15  # digits that SQLite holds exactly
 
 
 def shift_numbers(scopes: Scopes) -> Steps:
     """Yield `number`: `a = 5` -> `a = 6`, `a = 4`; of a code, `a = '099'` -> `a = '100'`,
-    `a = '098'`."""
+    `a = '098'`; of a share, `quantile_cont(a, 0.5)` -> `quantile_cont(a, 0.25)`, ..."""
     for node, text in _list_literals(scopes):
         if text is None:
             yield from _shift_number(node)
@@ -57,8 +58,16 @@ def _shift_number(node: exp.Expr) -> Steps:
         return
     number = Decimal(node.name)
     others = [number + 1]
-    if number or not isinstance(node.parent, exp.Neg):
+    if number <= 1 and _is_share(node):
+        others = [other for other in (number / 2, (number + 1) / 2) if other != number]
+    elif number or not isinstance(node.parent, exp.Neg):
         others.append(number - 1)
     for other in others:
         with replaced(node, exp.Literal.number(str(other))):
             yield "number"
+
+
+def _is_share(node: exp.Expr) -> bool:
+    """Return whether a number says which quantile is meant, alone or in an array."""
+    parent = node.parent.parent if isinstance(node.parent, exp.Array) else node.parent
+    return isinstance(parent, _QUANTILES)

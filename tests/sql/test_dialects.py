@@ -68,6 +68,23 @@ def test_count_of_nothing_counts_rows() -> None:
         assert to_sql(parse_sql("SELECT count() FROM ship")) == "SELECT COUNT(*) FROM ship"
 
 
+@pytest.mark.parametrize(
+    ("engine", "call"),
+    [
+        (DUCKDB, "QUANTILE_CONT(weight, {})"),
+        (DUCKDB, "QUANTILE_DISC(weight, [{}, 1])"),
+        (POSTGRES, "PERCENTILE_CONT({}) WITHIN GROUP (ORDER BY weight)"),
+    ],
+)
+def test_neighbors_of_a_quantile_are_quantiles(engine: str, call: str) -> None:
+    with speaking(engine):
+        tree = parse_sql(f"SELECT {call.format(0.5)} FROM ship")
+        neighbors = list_neighbors(tree, Schema((SHIP,), engine), max_neighbors=100)
+    numbers = {query.sql for query in neighbors if query.name == "number"}
+    assert numbers >= {f"SELECT {call.format(share)} FROM ship" for share in (0.25, 0.75)}
+    assert not any("-0.5" in sql or "1.5" in sql for sql in numbers)
+
+
 @pytest.mark.parametrize("engine", [DUCKDB, POSTGRES])
 def test_weak_queries_keep_what_an_ordered_aggregate_takes(engine: str) -> None:
     name = "ARRAY_AGG"
