@@ -13,7 +13,7 @@ import io
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -86,10 +86,11 @@ _OPTIONS = (
 _BYTE_ORDERS = ("C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic")
 
 
-def read_dump(content: Path, dump: Path) -> DatabaseText:
+def read_dump(content: Path, dump: Path, session: Mapping[str, str] | None = None) -> DatabaseText:
     """Return the text of a dump, without commands of psql.
 
     dump: what errors call it, if it was unpacked from another file.
+    session: settings of sessions of the database, if its server was asked.
 
     Raises:
         InputError: it has other commands of psql than pg_dump writes, tables of several databases,
@@ -98,7 +99,7 @@ def read_dump(content: Path, dump: Path) -> DatabaseText:
     content_bytes = content.read_bytes()
     has_escapes = False
     reader = DumpReader(io.BytesIO(content_bytes), dump, has_escapes=lambda: has_escapes)
-    settings: dict[str, str] = {}
+    settings = dict(session or {})
     described: list[tuple[list[str], str, str, str]] = []
     filled: dict[str, None] = {}
     database = OTHER_DATABASE
@@ -272,8 +273,7 @@ def dump_server(engine: Postgres, place: str) -> DatabaseText:
     url, secrets = engine.split_url()
     with tempfile.NamedTemporaryFile(prefix="answerkey-", suffix=".sql") as text:
         _run([*command, f"--dbname={url}"], text, None, Path(place), secrets)
-        made = read_dump(Path(text.name), Path(place))
-    made.settings = settings
+        made = read_dump(Path(text.name), Path(place), settings)
     made.notes = notes
     return made
 

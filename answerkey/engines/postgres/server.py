@@ -27,6 +27,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache
@@ -142,15 +143,16 @@ class Server:
         self, database: str = MAINTENANCE, role: str = SUPERUSER, **arguments: Any
     ) -> psycopg.Connection[tuple[Any, ...]]:
         """Return a connection in which each statement is its own transaction."""
-        return psycopg.connect(
-            host=str(self.sockets),
-            dbname=database,
-            user=role,
-            autocommit=True,
-            connect_timeout=30,
-            client_encoding="utf8",
-            **arguments,
-        )
+        with _without_variables():
+            return psycopg.connect(
+                host=str(self.sockets),
+                dbname=database,
+                user=role,
+                autocommit=True,
+                connect_timeout=30,
+                client_encoding="utf8",
+                **arguments,
+            )
 
     def _has_supervisor(self) -> bool:
         with (self.folder / "supervisor").open("a") as file:
@@ -257,6 +259,24 @@ def find_server() -> Server:
     if folder not in _SERVERS:
         _SERVERS[folder] = Server()
     return _SERVERS[folder]
+
+
+_WITHOUT_VARIABLES = threading.RLock()
+
+
+@contextlib.contextmanager
+def _without_variables() -> Iterator[None]:
+    """Hide the environment variables of libpq (PGPORT, PGTZ, PGSERVICE, ...), which are those of a
+    server of the user: with them, ours is not found, or writes times in another zone."""
+    if not any(name.startswith("PG") for name in os.environ):
+        yield
+        return
+    with _WITHOUT_VARIABLES:
+        hidden = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("PG")}
+        try:
+            yield
+        finally:
+            os.environ.update(hidden)
 
 
 @contextlib.contextmanager

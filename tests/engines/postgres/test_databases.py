@@ -323,3 +323,19 @@ def test_numbers_of_labels_depend_on_the_text_alone(open_text: Open) -> None:
             numbers.append(connection.execute("SELECT oid FROM pg_enum ORDER BY oid").fetchall())
     assert numbers[0] == numbers[1]
     assert len(numbers[0]) == 4
+
+
+def test_variables_for_another_server_change_nothing(
+    open_text: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = {
+        "PGPORT": "5599",
+        "PGHOSTADDR": "127.0.0.1",
+        "PGSERVICE": "none",
+        "PGTZ": "Asia/Tokyo",
+    }
+    for name, value in {**others, "PGDATESTYLE": "German"}.items():
+        monkeypatch.setenv(name, value)
+    sql = "SELECT bought FROM purchase WHERE id = 1"
+    assert open_text().execute(sql) == [("2025-01-29 10:00:00+00",)]
+    assert {name: os.environ[name] for name in others} == others
