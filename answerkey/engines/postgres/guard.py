@@ -112,6 +112,7 @@ _CLOCK_WORD = re.compile(rf"\b({'|'.join(CLOCK_WORDS)})\b", re.IGNORECASE)
 _CANCELED, _READ_ONLY, _NO_PRIVILEGE, _NO_DATE = "57014", "25006", "42501", "22007"
 _NO_MEMORY, _OVER_LIMIT, _TOO_LARGE, _INTERNAL = "53200", "53400", "54000", "XX000"
 _NO_DATABASE = "3D000"
+_CHANGES = "is not allowed in a non-volatile function"
 _MANY_COMMANDS = "cannot insert multiple commands into a prepared statement"
 _TOO_LARGE_WORDS = ("invalid memory alloc request size", "requested length too large")
 _ENDED_BY_OTHERS = ("57P01", "57P02", "57P03", "57P04")  # the server ends, or another process died
@@ -491,7 +492,7 @@ class PostgresDatabase:
             return self._refuse(Reason.HEAP_EXCEEDED, words)
         if state == _TOO_LARGE or any(part in words for part in _TOO_LARGE_WORDS):
             return self._refuse(Reason.VALUE_TOO_LARGE, words)
-        if state == _READ_ONLY:
+        if state == _READ_ONLY or _CHANGES in words:
             return self._refuse(Reason.NOT_A_SELECT, words)
         if _MANY_COMMANDS in words:
             return self._refuse(Reason.MULTIPLE_STATEMENTS, "more than one statement")

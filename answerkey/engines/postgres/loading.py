@@ -254,6 +254,7 @@ def _fill(
         load(connection)
     with server.connect(name) as connection:
         grant_reading(connection)
+        connection.execute(privileges.HOLD_FUNCTIONS)
         gather_statistics(connection)
 
 
@@ -414,6 +415,8 @@ SELECT n.nspname, r.relname, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
 JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {_SCHEMAS} GROUP BY 1, 2"""
+# A schema may have types, functions and extensions alone.
+_ALL_SCHEMAS = f"SELECT n.nspname::text FROM pg_namespace n WHERE {_SCHEMAS} ORDER BY 1"
 _STORED = f"""
 SELECT format('%I.%I', n.nspname, r.relname),
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
@@ -431,10 +434,9 @@ def grant_reading(connection: Connection) -> None:
     """Let readers read the columns of all tables and views, and use the types and functions of all
     schemas. They may not read what Postgres adds to each row (ctid, xmin, tableoid), which depends
     on more than the rows."""
-    schemas = connection.execute(f"SELECT n.nspname FROM pg_namespace n WHERE {_SCHEMAS}")
     statements = [
         f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
-        for (schema,) in schemas.fetchall()
+        for (schema,) in connection.execute(_ALL_SCHEMAS).fetchall()
     ]
     rows = connection.execute(_GRANTED).fetchall()
     statements += [

@@ -9,6 +9,7 @@ with their names take their place, which give the instant of the corpus.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import LiteralString
 
 LOADER, READERS = "loader", "readers"  # roles: who makes tables, and the group of who reads them
 
@@ -145,6 +146,7 @@ _ROUNDED = "to_timestamp(round(extract(epoch FROM {now}), $1)::float8)"
 _FORBIDDEN = [
     "set_config",
     "setseed",
+    "set_limit",  # of pg_trgm
     "setval",
     "nextval",
     "currval",
@@ -188,6 +190,28 @@ _FORBIDDEN_STARTS = (
     "brin_",
     "gin_clean",
 )
+
+# What a dump brings may not change a session either, or give other values from call to call: no
+# SET, and no function of an extension such as set_limit and normal_rand. Triggers run only
+# while rows are written.
+HOLD_FUNCTIONS: LiteralString = """
+DO $do$
+DECLARE f record;
+BEGIN
+  FOR f IN SELECT p.oid::regprocedure AS name, EXISTS (
+      SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid
+      AND d.deptype = 'e') AS is_of_extension
+    FROM pg_proc p WHERE p.prokind = 'f' AND (p.provolatile = 'v' OR p.prosecdef)
+    AND p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+    AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+  LOOP
+    IF f.is_of_extension THEN
+      EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f.name);
+    ELSE
+      EXECUTE format('ALTER FUNCTION %s STABLE SECURITY INVOKER', f.name);
+    END IF;
+  END LOOP;
+END $do$"""
 
 
 def is_forbidden(function: str) -> bool:

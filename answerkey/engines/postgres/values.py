@@ -36,11 +36,13 @@ _INTEGERS = (20, 21, 23, 26)
 _PLAIN = (*_INTEGERS, *_FLOATS)  # which psycopg reads as Python's numbers
 _EXACT_DIGITS = 15
 _MAX_INTEGER = 2**63
+_INTEGER_DIGITS = 20  # of the smallest one, with its sign
 # Postgres gives a quotient at least 16 digits, in groups of 4 (NUMERIC_MIN_SIG_DIGITS, DEC_DIGITS).
 _QUOTIENT_DIGITS, _GROUP = 16, 4
 _ARRAY_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|([{}])|,|((?:[^{},"\\]|\\.)+)', re.DOTALL)
 _RECORD_PART = re.compile(r'((?:"(?:[^"\\]|\\.|"")*"|[^,"\\]|\\.)*)(?:,|\Z)', re.DOTALL)
 _DOUBLED = re.compile(r'\\(.)|"(")', re.DOTALL)
+_LARGE_JSON = "JSON in the answer has too many levels, or a number with too many digits"
 _BOUNDS = re.compile(r"\A(?:\[-?\d+:-?\d+\])+=")
 
 Converter = Callable[[str], Value]
@@ -126,6 +128,8 @@ def read_stored_numeric(text: str) -> Value:
     if not point:
         if not whole.lstrip("-").isdigit():
             raise RefusedValueError(Reason.NOT_FINITE, f"{text} in the answer")
+        if len(whole) > _INTEGER_DIGITS:
+            return text
         number = int(whole)
         return number if -_MAX_INTEGER <= number < _MAX_INTEGER else text
     decimals = decimals.rstrip("0")
@@ -146,11 +150,26 @@ def _read_padded(text: str) -> str:
 
 
 def _read_json(text: str) -> str:
-    return _write_json(json.loads(text))
+    return _write_json(_parse_json(text))
+
+
+def _parse_json(text: str) -> Any:
+    """Return the value of a JSON text, which Postgres takes deeper and with longer numbers than
+    Python."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RefusedValueError(Reason.VALUE_TOO_LARGE, _LARGE_JSON) from error
 
 
 def _write_json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError as error:
+        raise RefusedValueError(Reason.VALUE_TOO_LARGE, _LARGE_JSON) from error
+    if not text.isascii():
+        text.encode()  # UnicodeError: JSON may have half of a pair of surrogates, which is no text
+    return text
 
 
 def _read_integer(text: str) -> int:
@@ -182,7 +201,7 @@ def _read_array(text: str, convert: Converter | None, is_json: bool) -> list[Any
         elif (element := quoted if quoted is not None else plain) is not None:
             element = re.sub(r"\\(.)", r"\1", element, flags=re.DOTALL)
             value = element if convert is None else convert(element)
-            stack[-1].append(json.loads(element) if is_json else value)
+            stack[-1].append(_parse_json(element) if is_json else value)
     array: list[Any] = stack[0][0]
     return array
 

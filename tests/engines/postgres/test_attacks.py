@@ -203,6 +203,10 @@ def test_long_query_is_ended_by_its_cpu_time(open_text: Open, sql: str) -> None:
         ("SELECT 'NaN'::float8", Reason.NOT_FINITE),
         ("SELECT 'Infinity'::numeric", Reason.NOT_FINITE),
         ("SELECT ARRAY['NaN'::float8]", Reason.NOT_FINITE),
+        ("SELECT repeat('9', 5000)::json", Reason.VALUE_TOO_LARGE),
+        ("SELECT ARRAY[repeat('9', 5000)::json]", Reason.VALUE_TOO_LARGE),
+        ("SELECT (repeat('[', 3000) || repeat(']', 3000))::json", Reason.VALUE_TOO_LARGE),
+        ("""SELECT '"\\ud800"'::json""", Reason.UNDECODABLE_TEXT),
         (f"SELECT '{'x' * 100_001}'", Reason.VALUE_TOO_LARGE),
         (f"SELECT {'(' * 20000}1{')' * 20000}", ERROR),
     ],
@@ -230,3 +234,27 @@ def test_function_of_the_database_cannot_change_it(open_text: Open) -> None:
         database.execute("SELECT add()")
     assert caught.value.reason == NO_SELECT
     assert database.execute("SELECT count(*) FROM t") == [(0,)]
+
+
+def test_functions_of_a_dump_and_of_extensions_change_no_session(open_text: Open) -> None:
+    database = open_text(
+        "CREATE SCHEMA util; CREATE EXTENSION pg_trgm; CREATE EXTENSION tablefunc;"
+        "CREATE TABLE t (a int); INSERT INTO t VALUES (1);"
+        "CREATE FUNCTION put() RETURNS int LANGUAGE plpgsql"
+        " AS $$ BEGIN SET search_path = pg_catalog; RETURN 1; END $$;"
+        "CREATE FUNCTION put_as_owner() RETURNS text LANGUAGE sql SECURITY DEFINER"
+        " AS $$ SELECT set_config('search_path', 'pg_catalog', false) $$;"
+        "CREATE FUNCTION util.count_rows() RETURNS bigint LANGUAGE sql"
+        " AS $$ SELECT count(*) FROM t $$;"
+    )
+    for sql, reason in [
+        ("SELECT put()", NO_SELECT),
+        ("SELECT put_as_owner()", FORBIDDEN),
+        ("SELECT set_limit(0.9)", FORBIDDEN),
+        ("SELECT normal_rand(1, 0, 1)", Reason.NONDETERMINISTIC_FUNCTION),
+    ]:
+        with pytest.raises(QueryError) as caught:
+            database.execute(sql)
+        assert caught.value.reason == reason, caught.value.detail
+    sql = "SELECT util.count_rows(), show_limit()::text, 'word' % 'words' FROM t"
+    assert database.execute(sql) == [(1, "0.3", 1)]
