@@ -79,6 +79,26 @@ _UNKNOWN_SETTING = "42704"  # SET of a setting that another version has
 _CREATES_BODY = re.compile(
     r"(?:CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE)|DO)\b", re.IGNORECASE
 )
+_CREATES_EXTENSION = re.compile(
+    rf"CREATE\s+EXTENSION\s+(?:IF\s+NOT\s+EXISTS\s+)?(?P<name>{_NAME})"
+    rf"(?:\s+WITH)?(?:\s+SCHEMA\s+(?P<schema>{_NAME}))?",
+    _FLAGS,
+)
+# Of extensions that the wheel of Postgres has not: what columns often have as their default. Calls,
+# each with its type and body.
+_RANDOM_UUID = "uuid RETURN pg_catalog.gen_random_uuid()"
+_STAND_INS = {
+    "uuid-ossp": {
+        "uuid_generate_v1()": _RANDOM_UUID,
+        "uuid_generate_v1mc()": _RANDOM_UUID,
+        "uuid_generate_v4()": _RANDOM_UUID,
+    },
+    "pgcrypto": {
+        "gen_random_uuid()": _RANDOM_UUID,
+        "gen_random_bytes(integer)": "bytea RETURN pg_catalog.uuid_send("
+        "pg_catalog.gen_random_uuid())",
+    },
+}
 _DENIED = re.compile(r"permission denied for function (\S+)")
 
 
@@ -373,14 +393,47 @@ def run_statement(connection: Connection, text: bytes, clock: Clock) -> None:
     sql = text.decode(errors="surrogateescape")
     has_bodies = _CREATES_BODY.match(sql) is not None
     called = clock.call_clock(sql, has_bodies=has_bodies).encode(errors="surrogateescape")
-    if connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
-        with connection.transaction():
-            connection.execute(cast(LiteralString, called))
-        return
-    connection.execute(cast(LiteralString, called))
-    if (found := _MAKES_LABELS.match(sql)) is not None:
+    try:
+        _execute(connection, called)
+    except psycopg.errors.FeatureNotSupported:
+        stand_ins = _stand_in(sql)
+        if not stand_ins:
+            raise
+        for statement in stand_ins:
+            _execute(connection, statement.encode())
+    if not _is_in_transaction(connection) and (found := _MAKES_LABELS.match(sql)) is not None:
         with find_server().connect(connection.info.dbname) as superuser:
             superuser.execute(_NUMBER_LABELS, [_FIRST_LABEL, found["added"] is not None])
+
+
+def _stand_in(sql: str) -> list[str]:
+    """Return what makes the functions that defaults call of an extension that the server has not.
+    A row that needs such a value is refused, since nobody may execute what they execute.
+
+    >>> _stand_in('CREATE EXTENSION IF NOT EXISTS pgcrypto WITH SCHEMA public')[0]
+    'CREATE FUNCTION public.gen_random_uuid() RETURNS uuid RETURN pg_catalog.gen_random_uuid()'
+    """
+    found = _CREATES_EXTENSION.match(sql)
+    if found is None:
+        return []
+    place = f"{found['schema']}." if found["schema"] else ""
+    return [
+        f"CREATE FUNCTION {place}{call} RETURNS {body}"
+        for call, body in _STAND_INS.get(found["name"].strip('"').lower(), {}).items()
+    ]
+
+
+def _execute(connection: Connection, called: bytes) -> None:
+    if not _is_in_transaction(connection):
+        connection.execute(cast(LiteralString, called))
+        return
+    with connection.transaction():
+        connection.execute(cast(LiteralString, called))
+
+
+def _is_in_transaction(connection: Connection) -> bool:
+    status: psycopg.pq.TransactionStatus = connection.info.transaction_status
+    return status == psycopg.pq.TransactionStatus.INTRANS
 
 
 def _may_fail(head: str, error: psycopg.Error) -> bool:

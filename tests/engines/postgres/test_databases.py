@@ -340,3 +340,22 @@ def test_variables_for_another_server_change_nothing(
     sql = "SELECT bought FROM purchase WHERE id = 1"
     assert open_text().execute(sql) == [("2025-01-29 10:00:00+00",)]
     assert {name: os.environ[name] for name in others} == others
+
+
+def test_tables_whose_defaults_call_an_extension_that_is_not_there_are_made(
+    open_text: Open,
+) -> None:
+    table = (
+        'CREATE EXTENSION IF NOT EXISTS "uuid-ossp" WITH SCHEMA public;'
+        "CREATE EXTENSION IF NOT EXISTS pgcrypto;"
+        "CREATE TABLE t (id uuid DEFAULT public.uuid_generate_v4() NOT NULL, name text,"
+        " key text DEFAULT encode(public.gen_random_bytes(8), 'hex'));"
+    )
+    row = "INSERT INTO t VALUES ('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'Ann', 'a');"
+    database = open_text(table + row)
+    assert database.execute("SELECT name FROM t") == [("Ann",)]
+    with pytest.raises(QueryError) as caught:
+        database.execute("SELECT uuid_generate_v4()")
+    assert caught.value.reason == Reason.NONDETERMINISTIC_FUNCTION
+    with pytest.raises(DumpError, match="gen_random_uuid"):
+        open_text(f"{table} INSERT INTO t (name) VALUES ('Bob');")
