@@ -8,6 +8,7 @@ from answerkey.english.phrases import mentions_aggregate
 from answerkey.rewrites.groups import is_of_thing
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.keys import is_number
+from answerkey.sql.query_tree import speaks_sqlite
 from answerkey.sql.scopes import DirectColumn, Scopes
 
 _TOTALS = (exp.Sum, exp.Avg, exp.Max, exp.Min)
@@ -46,9 +47,20 @@ def read_single_values(scopes: Scopes, question_text: str) -> Steps:
             with replaced(node, exp.Avg(this=total.this.copy())):
                 yield "average"
     for node in list(scopes.nodes.find_all(exp.Avg)):
-        total = exp.Cast(this=exp.Sum(this=node.this.copy()), to=exp.DataType.build("DOUBLE"))
-        with replaced(node, exp.Div(this=total, expression=exp.Count(this=exp.Star()))):
+        with replaced(node, _average_all(node, scopes)):
             yield "average"
+
+
+def _average_all(average: exp.Avg, scopes: Scopes) -> exp.Div:
+    """Write an average in which NULL is 0: the sum as a float, by the number of rows. An interval,
+    which other engines than SQLite have, is no float."""
+    value, rows = average.this, exp.Count(this=exp.Star())
+    column = scopes.find_direct(value)
+    if speaks_sqlite() or (column is not None and is_number(column.column)):
+        total = exp.Cast(this=exp.Sum(this=value.copy()), to=exp.DataType.build("DOUBLE"))
+        return exp.Div(this=total, expression=rows)
+    known = exp.Mul(this=average.copy(), expression=exp.Count(this=value.copy()))
+    return exp.Div(this=known, expression=rows, typed=True, safe=False)
 
 
 def _list_totals(select: exp.Select) -> list[exp.Expr]:

@@ -6,16 +6,18 @@ The functions that are called `read_...` make the changes wherever the question 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from sqlglot import exp
 
+from answerkey.engines.names import POSTGRES
 from answerkey.rewrites.counts import (
     count_once,
     find_distinct_value,
     with_distinct_values,
     without_distinct_values,
 )
+from answerkey.rewrites.sorting import sort_groups
 from answerkey.rewrites.trees import (
     Steps,
     add_condition,
@@ -25,7 +27,7 @@ from answerkey.rewrites.trees import (
     replaced,
 )
 from answerkey.sql.keys import find_one_key, is_key, is_nullable, list_key
-from answerkey.sql.query_tree import read_integer, speaks_sqlite
+from answerkey.sql.query_tree import read_integer, speaks_sqlite, spoken_engine
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
@@ -95,7 +97,7 @@ def read_distinct_rows(scopes: Scopes) -> Steps:
         return
     is_cut = select.args.get("limit") is not None and select.args.get("order") is not None
     if not (select.args.get("distinct") or is_cut or has_unique_rows(select, scopes)):
-        with changed(select, distinct=exp.Distinct()):
+        with _each_row_once(select):
             yield "distinct_rows"
     for count in _list_counts(select):
         counted = scopes.find_direct(count.this)
@@ -104,6 +106,18 @@ def read_distinct_rows(scopes: Scopes) -> Steps:
         if counted is not None and (select.args.get("joins") or not is_alone):
             with with_distinct_values(count):
                 yield "distinct_values"
+
+
+def _each_row_once(select: exp.Select) -> AbstractContextManager[None]:
+    """Give a SELECT DISTINCT; or groups of equal rows, where PostgreSQL refuses to sort rows that
+    are distinct by what is not shown."""
+    shown = [output.unalias() for output in select.expressions]
+    order, group = sort_groups(select, shown), exp.Group(expressions=[key.copy() for key in shown])
+    is_refused = spoken_engine() == POSTGRES and order != select.args.get("order")
+    is_plain = all(select.args.get(name) is None for name in ("group", "having", "windows"))
+    if is_refused and is_plain and not any(key.find(exp.AggFunc, exp.Window) for key in shown):
+        return changed(select, group=group, order=order)
+    return changed(select, distinct=exp.Distinct())
 
 
 def _list_counts(select: exp.Select) -> list[exp.Count]:
@@ -117,10 +131,12 @@ def _show_each_once(select: exp.Select, scopes: Scopes) -> Steps:
     key = find_one_key(shown[0].table)
     if key is not None:
         keys: list[exp.Expr] = [shown[0].beside(key).write()]
-        if not speaks_sqlite():  # other engines refuse to show what is not grouped
+        order = select.args.get("order")
+        if not speaks_sqlite():  # other engines refuse to show and sort by what is not grouped
             keys += [column.write() for column in shown]
+            order = sort_groups(select, [output.unalias() for output in select.expressions])
         group = exp.Group(expressions=keys)
-        with changed(select, distinct=None, group=group):
+        with changed(select, distinct=None, group=group, order=order):
             yield "each_thing_once"
 
 

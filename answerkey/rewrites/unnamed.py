@@ -19,7 +19,7 @@ from answerkey.rewrites.trees import (
 )
 from answerkey.sql.conditions import join_parts, list_parts, list_terms
 from answerkey.sql.keys import list_key
-from answerkey.sql.query_tree import is_star, write_table
+from answerkey.sql.query_tree import is_star, speaks_sqlite, write_table
 from answerkey.sql.scopes import DirectColumn, Scopes, Source
 
 _MAX_STEPS = 500_000  # of a look at the real rows: one that takes more says nothing
@@ -54,12 +54,26 @@ def _is_named(condition: exp.Expr, text: str) -> bool:
         return True
     if condition.find(exp.Null) is not None:
         return mentions_missing(text)
+    if not speaks_sqlite() and _is_flag(condition):
+        return False
     literals = [node.name.lower().strip("%") for node in condition.find_all(exp.Literal)]
     words = [word for literal in literals for word in re.findall(r"\w+", literal)]
     return not literals or any(
         word[:_STEM_LETTERS] in text if len(word) >= _STEM_LETTERS else has_phrase(text, word)
         for word in words
     )
+
+
+def _is_flag(condition: exp.Expr) -> bool:
+    """Whether a condition is a column that is true or false, or compares one with that: `sold`,
+    `NOT sold`, `sold = FALSE`. Like `sold = 0`, it has no word that a question could say."""
+    node = condition.unnest()
+    while isinstance(node, exp.Not):
+        node = node.this.unnest()
+    if isinstance(node, exp.EQ | exp.NEQ | exp.Is):
+        sides = node.this.unnest(), node.expression.unnest()
+        return any(isinstance(side, exp.Boolean) for side in sides)
+    return isinstance(node, exp.Column)
 
 
 def _leave_out_tables(select: exp.Select, text: str, scopes: Scopes, find_rows: FindRows) -> Steps:

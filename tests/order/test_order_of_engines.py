@@ -12,7 +12,7 @@ from answerkey.doubts.row_order_dependent import find_row_order_dependent
 from answerkey.doubts.type_mismatch import find_type_mismatch
 from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.order.additions import find_abs_tol
-from answerkey.order.row_order import find_row_order, list_cuts
+from answerkey.order.row_order import find_other_order, find_row_order, list_cuts
 from tests.shared.engine_world import open_world
 
 WORLD = """
@@ -26,6 +26,12 @@ INSERT INTO ship VALUES (4, 'Crow', 'bark', NULL, '400', '02/20/2012');
 CREATE TABLE entry (debit DOUBLE PRECISION, credit DOUBLE PRECISION, exact NUMERIC(12, 2));
 INSERT INTO entry VALUES (1000000.1, 1000000.2, 1000000.10);
 INSERT INTO entry VALUES (2000000.3, 2000000.2, -1000000.10);
+CREATE TABLE trip (
+    ship_id INTEGER REFERENCES ship (id), sold BOOLEAN, out_at TIMESTAMP, back_at TIMESTAMP
+);
+INSERT INTO trip VALUES (1, TRUE, '2024-01-01 08:00:00', '2024-01-01 10:00:00');
+INSERT INTO trip VALUES (1, FALSE, '2024-01-02 08:00:00', '2024-01-02 09:00:00');
+INSERT INTO trip VALUES (2, TRUE, '2024-01-03 08:00:00', NULL);
 """
 
 
@@ -168,3 +174,46 @@ def test_readings_ignore_case_by_ilike(world):
     changed = {change.name: change.sql for change in readings}
     assert changed["any_case"] == "SELECT id FROM ship WHERE name ILIKE 'Sun'"
     assert world.database.execute(changed["any_case"]) == [(1,)]
+
+
+JOINED = "ship AS s JOIN trip AS t ON t.ship_id = s.id"
+
+
+@pytest.mark.parametrize(
+    ("sql", "name", "rows"),
+    [
+        # PostgreSQL refuses SELECT DISTINCT with ORDER BY of what is not shown
+        ("SELECT kind FROM ship ORDER BY name", "distinct_rows", [("bark",), ("tug",)]),
+        ("SELECT kind FROM ship ORDER BY name DESC", "distinct_rows", [("tug",), ("bark",)]),
+        ("SELECT kind AS a FROM ship ORDER BY a", "distinct_rows", [("bark",), ("tug",)]),
+        # both refuse to sort groups by what is not grouped
+        (
+            f"SELECT s.name FROM {JOINED} WHERE NOT t.back_at IS NULL ORDER BY t.out_at DESC",
+            "each_thing_once",
+            [("Sun",)],
+        ),
+        # no interval is a float
+        ("SELECT avg(back_at - out_at) FROM trip", "average", [("01:00:00",)]),
+        ("SELECT avg(weight) FROM ship", "average", [(2.25,)]),
+        # nobody says false
+        ("SELECT ship_id FROM trip WHERE sold = FALSE", "unnamed_condition", [(1,), (1,), (2,)]),
+        ("SELECT ship_id FROM trip WHERE NOT sold", "unnamed_condition", [(1,), (1,), (2,)]),
+        ("SELECT ship_id FROM trip WHERE sold", "unnamed_condition", [(1,), (1,), (2,)]),
+    ],
+)
+def test_readings_are_written_as_the_engine_takes_them(world, sql, name, rows):
+    tree = world.inspect(sql).tree
+    readings = list_readings(tree, world.schema, "What is asked for?", world.real.find_rows)
+    assert world.database.execute(dict(readings)[name]) == rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "order"),
+    [
+        ("SELECT name FROM ship", {"order_matters": False}),
+        ("SELECT name FROM ship ORDER BY kind", {"accepted_rows": [2, 2]}),
+        ("SELECT name FROM ship ORDER BY id", {}),
+    ],
+)
+def test_other_right_queries_have_an_order_of_their_own(world, sql, order):
+    assert find_other_order(world.inspect(sql)) == order
