@@ -355,7 +355,7 @@ def _join(
         order_matters=audit.get("order_matters"),
         accepted_rows=audit.get("accepted_rows"),
         abs_tol=audit.get("abs_tol"),
-        other_answers=outcome.get("other_answers"),
+        other_answers=_add_orders(outcome.get("other_answers"), audit.get("other_orders", {})),
         mutation_score=suite.get("mutation_score"),
         flags=audit.get("flags", []),
         repairs=audit.get("repairs"),
@@ -601,6 +601,13 @@ def list_reward_terms(question: Question) -> Record:
         "database_sha256": question.database_sha256,
         **({"now": question.now} if question.now else {}),
     }
+
+
+def _add_orders(others: Any, orders: Mapping[str, Any]) -> Any:
+    """Return the answers of other right queries with what the audit says of their sequence."""
+    if not orders:
+        return others
+    return [{**other, **orders.get(other["sql"], {})} for other in others]
 
 
 def _write_json(value: Any) -> str | None:

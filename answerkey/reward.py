@@ -52,7 +52,7 @@ from answerkey.scoring.arguments import (
     read_value,
     write_json,
 )
-from answerkey.scoring.comparison import rows_match
+from answerkey.scoring.comparison import read_other_order, rows_match
 from answerkey.scoring.completions import explain_no_query, extract_sql, read_completion
 from answerkey.scoring.pool import DEFAULT_LIMITS, Pool, find_shared_pool
 from answerkey.scoring.rules import Rule, read_rule
@@ -231,15 +231,16 @@ def score(
         ValueError: the gold answer has no shape of an answer.
     """
     rows = read_predicted_rows("predicted_rows", predicted_rows)
+    order_matters = read_flag("order_matters", order_matters)
     known: dict[str, Any] = {
         "rule": read_rule(read_rule_term("rule", rule), read_rate("rel_tol", rel_tol)),
-        "order_matters": read_flag("order_matters", order_matters),
+        "order_matters": order_matters,
     }
     gold_answer = check_answer("gold_answer", read_json("gold_answer", gold_answer))
     accepted_rows = _read_list("accepted_rows", accepted_rows)
     others = _read_list("other_answers", other_answers) or ()
     is_right = rows_match(rows, gold_answer, accepted_rows=accepted_rows, **known) or any(
-        rows_match(rows, other["answer"], accepted_rows=None, **known) for other in others
+        _is_other_answer(rows, other, **known) for other in others
     )
     if is_right:
         return RIGHT
@@ -248,6 +249,14 @@ def score(
     ):
         raise TypeError(_explain_json_text(text))
     return WRONG
+
+
+def _is_other_answer(
+    rows: list[Row], other: Mapping[str, Any], *, rule: Rule, order_matters: bool
+) -> bool:
+    order, accepted_rows = read_other_order(other, order_matters=order_matters)
+    answer = other["answer"]
+    return rows_match(rows, answer, rule=rule, order_matters=order, accepted_rows=accepted_rows)
 
 
 def _read_list(name: str, value: Any) -> Any:

@@ -54,17 +54,23 @@ def plan_works(
     loaded: Iterator[SplitQuestion] = read_jsonl(SPLIT_QUESTIONS)
     for shard, records in cut_in_shards(loaded):
         name = shard.database_name
-        answers = {
-            outcome["question_id"]: encode_compactly(outcome["gold_answer"])
+        outcomes = {
+            outcome["question_id"]: outcome
             for outcome in read_shards(GOLD_ANSWERS, [shard])
             if "reason" not in outcome
         }
         questions: list[tuple[str, Query]] = []
         now = records[0].get("now")  # the same for all questions of a database
         for record in records:
-            if answer := answers.get(record["question_id"]):
+            if outcome := outcomes.get(record["question_id"]):
+                answer = encode_compactly(outcome["gold_answer"])
                 asked = record["question_text"], record.get("evidence")
-                questions.append((record["question_id"], (record["gold_sql"], answer, *asked)))
+                others = tuple(
+                    (other["sql"], encode_compactly(other["answer"]))
+                    for other in outcome.get("other_answers", ())
+                )
+                query: Query = (record["gold_sql"], answer, *asked, others)
+                questions.append((record["question_id"], query))
         tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
         sha256 = hashes.get(name, "")  # "" for a database that cannot be read, without answers
         made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]

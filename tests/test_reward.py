@@ -624,6 +624,17 @@ def test_lists_of_a_question_are_values_or_json_text(ships):
         assert score([("Sun",)], "Tern", order_matters=False, other_answers=spell(others)) == 1.0
 
 
+def test_other_right_query_may_have_an_order_of_its_own(ships):
+    known: dict[str, Any] = {"database_name": "ships", "order_matters": True}
+    other = {"sql": "another one", "answer": ["Tern", "Sun"]}
+    for own, reward in (({}, 0.0), ({"order_matters": False}, 1.0), ({"accepted_rows": [2]}, 1.0)):
+        others = [other | own]
+        rows = [("Sun",), ("Tern",)]
+        assert score(rows, "Kite", order_matters=True, other_answers=others) == reward
+        sql = "SELECT name FROM ship ORDER BY name"
+        assert score_sql(sql, "Kite", **known, other_answers=others) == reward
+
+
 @pytest.mark.parametrize("answer", [{}, {"a": 1}, [{}], [[1], 2], [[[1]]]])
 def test_gold_answer_that_is_none_is_refused_by_each_function(ships, answer):
     sql = "SELECT nothing"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,7 +25,7 @@ from answerkey.engines.schema import Schema
 from answerkey.english.question import EMPTY_WORDS, Question, list_words
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
-from answerkey.order.row_order import Segment, find_row_order
+from answerkey.order.row_order import OtherOrder, Segment, find_other_order, find_row_order
 from answerkey.rewrites.trees import Change
 from answerkey.sections.audit_gold_answers import Thresholds
 from answerkey.shards.database_files import local_path
@@ -33,7 +34,9 @@ from answerkey.sql.query_tree import TooComplexError, parse_sql, speaking
 
 _TOO_DEEP = "nested too deeply to be audited"
 
-Query = tuple[str, str, str, str | None]  # gold SQL, its answer as JSON, question and evidence
+Others = tuple[tuple[str, str], ...]  # other right queries, and their answers as JSON
+# Gold SQL, its answer as JSON, question, evidence, and what else is right.
+Query = tuple[str, str, str, str | None, Others]
 # The last: what columns mean, and what the clock says.
 Context = tuple[Schema, Limits, Thresholds, dict[str, str], str | None]
 
@@ -63,6 +66,8 @@ class AuditReport(TypedDict):
     repairs: the queries that the question may ask for more likely, and what they answer.
     readings: the rule and the SQL of each reading of the question that has gold's answer.
     abs_tol: as in QueryAudit; there if it is not 0.
+    other_orders: by the SQL of other right queries, how far the sequence of their rows counts;
+        there if an engine's plans decide about the sequence of one.
     """
 
     flags: list[dict[str, Any]]
@@ -71,6 +76,7 @@ class AuditReport(TypedDict):
     repairs: list[Repair]
     readings: list[Change]
     abs_tol: NotRequired[float]
+    other_orders: NotRequired[dict[str, OtherOrder]]
 
 
 def audit_query(
@@ -177,9 +183,20 @@ def audit_task(task: QueryTask[Query, Context]) -> list[AuditReport]:
             )
 
         def report(query: Query) -> AuditReport:
-            gold_sql, answer, text, evidence = query
+            gold_sql, answer, text, evidence, others = query
             question = Question(text, evidence, meanings)
-            return report_question(audit(gold_sql, answer), question)
+            report = report_question(audit(gold_sql, answer), question)
+            if orders := dict(list_other_orders(others)):
+                report["other_orders"] = orders
+            return report
+
+        def list_other_orders(others: Others) -> Iterator[tuple[str, OtherOrder]]:
+            for sql, answer in others:
+                rows = answer_rows(decode_json(answer))
+                with contextlib.suppress(SqlglotError, RecursionError):
+                    inspection = Inspection(sql, parse_sql(sql), schema, rows, real, copy)
+                    if order := find_other_order(inspection):
+                        yield sql, order
 
         return task.map_queries(report)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, chain, pairwise
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 INTEGER, FLOAT, STRING, LIST, TABLE = ANSWER_TYPES = ("integer", "float", "string", "list", "table")
 
@@ -295,7 +295,13 @@ def are_close(left: Floats, right: Floats, rel_tol: float, abs_tol: float) -> bo
 
 
 class OtherAnswer(TypedDict):
-    """Another right query of a question, and its answer."""
+    """Another right query of a question, and its answer.
+
+    order_matters, accepted_rows: as those of gold, for this query; there where they are known, and
+        differ from a sequence that is certain. Without them the sequence counts if gold's does.
+    """
 
     sql: str
     answer: Any
+    order_matters: NotRequired[bool]
+    accepted_rows: NotRequired[Sequence[Any] | None]

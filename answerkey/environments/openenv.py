@@ -59,6 +59,8 @@ class OtherAnswer(BaseModel):
 
     sql: str
     answer: JsonValue
+    order_matters: bool = True
+    accepted_rows: list[JsonValue] | None = None
 
 
 class SuiteDatabase(BaseModel):

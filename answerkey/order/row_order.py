@@ -21,6 +21,7 @@ from answerkey.order.inspection import Inspection, execute_on_copy
 from answerkey.order.ties import SHOWN_ROWS, Ties, read_ties, show_rows, typed_row
 from answerkey.sql.groupings import read_grouping
 from answerkey.sql.query_tree import (
+    TooComplexError,
     copy_with,
     find_operand,
     show_sql,
@@ -210,6 +211,13 @@ class TiedRows(TypedDict):
 Segment = int | TiedRows
 
 
+class OtherOrder(TypedDict, total=False):
+    """The fields of another right query that say how far the sequence of its rows counts."""
+
+    order_matters: bool
+    accepted_rows: Sequence[Segment]
+
+
 def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | None]:
     """Return whether a correct answer must keep the sequence of the rows, and, if rows tie, the
     consecutive segments of every right answer. Rows of a segment may come in any order.
@@ -230,6 +238,23 @@ def find_row_order(inspection: Inspection) -> tuple[bool, Sequence[Segment] | No
     if isinstance(order, bool):
         return order, None
     return (True, order) if _holds_on_copy(inspection, order) else (False, None)
+
+
+def find_other_order(inspection: Inspection) -> OtherOrder:
+    """Return how far the sequence of rows counts in the answer of another right query than gold.
+
+    SQLite reads the rows of one file in one sequence, and nothing is returned. In other engines a
+    plan decides about what a query leaves open.
+    """
+    if speaks_sqlite():
+        return {}
+    try:
+        order_matters, accepted_rows = find_row_order(inspection)
+    except (QueryError, RecursionError, TooComplexError):
+        return {}
+    if not order_matters:
+        return {"order_matters": False}
+    return {} if accepted_rows is None else {"accepted_rows": accepted_rows}
 
 
 def _find_choice(inspection: Inspection) -> list[TiedRows] | None:

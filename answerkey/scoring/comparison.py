@@ -11,7 +11,7 @@ which order, and how values are read. If LIMIT cuts through rows that tie, each 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -85,6 +85,18 @@ def rows_match(
     """
     expected = read_expected(gold_answer, accepted_rows)
     return is_right(rows, expected, rule=rule, order_matters=order_matters)
+
+
+def read_other_order(
+    other: Mapping[str, Any], *, order_matters: bool
+) -> tuple[bool, Sequence[Any] | None]:
+    """Return order_matters and accepted_rows of another right query's answer. The sequence of its
+    rows counts if that of gold's does, unless the answer says more.
+
+    >>> read_other_order({"sql": "SELECT 1", "answer": 1}, order_matters=True)
+    (True, None)
+    """
+    return order_matters and other.get("order_matters", True), other.get("accepted_rows")
 
 
 def read_expected(gold_answer: Any, accepted_rows: Sequence[Any] | None) -> Expected:

@@ -16,7 +16,7 @@ import stat
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -36,6 +36,7 @@ from answerkey.scoring.comparison import (
     RowDifference,
     cut_texts,
     find_difference,
+    read_other_order,
     rows_match,
 )
 from answerkey.scoring.completions import explain_fence, explain_no_query, extract_sql
@@ -558,15 +559,19 @@ def _list_agreeing(
 ) -> list[str]:
     """Return the SQL of the right queries that have these rows ("": gold). Only queries that agreed
     on the databases before count: the same query must agree on all databases."""
-    matches = partial(rows_match, rows, rule=read_rule(job.rule), order_matters=trial.order_matters)
-    answers: list[tuple[str, Any, list[Any] | None]] = [
-        ("", trial.gold_answer, trial.accepted_rows)
+    matches = partial(rows_match, rows, rule=read_rule(job.rule))
+    answers: list[tuple[str, Any, bool, Sequence[Any] | None]] = [
+        ("", trial.gold_answer, trial.order_matters, trial.accepted_rows)
     ]
-    answers += [(other["sql"], other["answer"], None) for other in trial.other_answers or ()]
+    answers += [
+        (other["sql"], other["answer"], *read_other_order(other, order_matters=trial.order_matters))
+        for other in trial.other_answers or ()
+    ]
     return [
         sql
-        for sql, answer, accepted in answers
-        if (agreeing is None or sql in agreeing) and matches(answer, accepted_rows=accepted)
+        for sql, answer, order_matters, accepted in answers
+        if (agreeing is None or sql in agreeing)
+        and matches(answer, order_matters=order_matters, accepted_rows=accepted)
     ]
 
 

@@ -11,11 +11,16 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import NamedTuple, Self
 
-from answerkey.engines.database import Limits
+from sqlglot.errors import SqlglotError
+
+from answerkey.engines.database import Limits, Row
 from answerkey.engines.engine import RefilledDatabase, RefusedRowsError, TriedRows
 from answerkey.engines.executions import Executions, are_same
 from answerkey.engines.schema import quote_name
+from answerkey.order.inspection import Inspection
+from answerkey.order.row_order import OtherOrder, find_other_order
 from answerkey.rewrites.trees import Change
+from answerkey.sql.query_tree import parse_sql
 from answerkey.suites.gate import (
     GoldAnswer,
     answer_gold,
@@ -191,6 +196,14 @@ class AskedVariants:
         if self._stored is None:
             raise LookupError("no variant was added so far")
         return self._stored.store(number, self.rows[number])
+
+    def find_other_order(self, number: int, sql: str, rows: list[Row]) -> OtherOrder:
+        """How far the sequence of these rows of another right query counts on a variant."""
+        try:
+            tree = parse_sql(sql)
+        except (SqlglotError, RecursionError):
+            return {}
+        return find_other_order(Inspection(sql, tree, self._real.schema, rows, self.open(number)))
 
     def list_answers(self, cases: Sequence[Case], guarded: Guarded) -> Answers:
         """What each variant that counts says of each question. Of the guarded rivals, only those

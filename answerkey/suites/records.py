@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from answerkey.alternatives.shown import Difference, show_difference
-from answerkey.engines.answers import shape_answer, write_order
+from answerkey.engines.answers import OtherAnswer, shape_answer, write_order
 from answerkey.engines.database import Value
 from answerkey.suites.asked import AskedVariants, Refusal
 from answerkey.suites.choice import Suite
@@ -38,13 +38,6 @@ class AliveNeighbor(TypedDict):
     operator: str
     sql: str
     killed_by_database: bool
-
-
-class OtherAnswer(TypedDict):
-    """The answer of another right query on a database of a suite."""
-
-    sql: str
-    answer: Any
 
 
 class SuiteDatabase(TypedDict):
@@ -193,7 +186,8 @@ def _describe_database(
     for sql in case.question.other_sql:
         rows = asked.open(number).find_rows(sql)
         if rows is not None:
-            others.append({"sql": sql, "answer": shape_answer(rows)})
+            order_of = asked.find_other_order(number, sql, rows)
+            others.append({"sql": sql, "answer": shape_answer(rows), **order_of})
     if others:
         database["other_answers"] = others
     return database
