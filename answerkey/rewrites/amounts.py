@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from answerkey.english.phrases import mentions_aggregate
 from answerkey.rewrites.groups import is_of_thing
+from answerkey.rewrites.sorting import sort_groups
 from answerkey.rewrites.trees import Steps, changed, list_shown, replaced
 from answerkey.sql.keys import is_number
 from answerkey.sql.query_tree import speaks_sqlite
@@ -102,7 +103,10 @@ def _sum_values(select: exp.Select, scopes: Scopes, question_text: str) -> Steps
     totals = [exp.Sum(this=node.copy()) if is_amount else node.copy() for node, is_amount in pairs]
     keys = [node.copy() for node, is_amount in pairs if not is_amount]
     group = exp.Group(expressions=keys) if keys else None
-    with changed(select, expressions=totals, group=group):
+    order = select.args.get("order")
+    if not speaks_sqlite():  # other engines refuse to sort groups by what is not grouped
+        order = sort_groups(select, keys) if keys else None
+    with changed(select, expressions=totals, group=group, order=order):
         yield "summed_value"
 
 

@@ -27,7 +27,7 @@ from answerkey.rewrites.trees import (
     replaced,
 )
 from answerkey.sql.keys import find_one_key, is_key, is_nullable, list_key
-from answerkey.sql.query_tree import read_integer, speaks_sqlite, spoken_engine
+from answerkey.sql.query_tree import is_star, read_integer, speaks_sqlite, spoken_engine
 from answerkey.sql.scopes import DirectColumn, Scopes, list_columns
 
 _CLAUSES = ("group", "having", "limit", "order", "distinct")
@@ -115,6 +115,7 @@ def _each_row_once(select: exp.Select) -> AbstractContextManager[None]:
     order, group = sort_groups(select, shown), exp.Group(expressions=[key.copy() for key in shown])
     is_refused = spoken_engine() == POSTGRES and order != select.args.get("order")
     is_plain = all(select.args.get(name) is None for name in ("group", "having", "windows"))
+    is_plain &= not any(map(is_star, shown))
     if is_refused and is_plain and not any(key.find(exp.AggFunc, exp.Window) for key in shown):
         return changed(select, group=group, order=order)
     return changed(select, distinct=exp.Distinct())

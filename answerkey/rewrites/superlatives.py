@@ -15,7 +15,7 @@ from answerkey.engines.schema import fold_name
 from answerkey.rewrites.trees import Steps, add_condition, changed, list_shown, replaced, reverse
 from answerkey.sql.conditions import list_equalities, list_parts
 from answerkey.sql.keys import list_key
-from answerkey.sql.query_tree import make_limit, read_integer
+from answerkey.sql.query_tree import has_grouping_sets, make_limit, read_integer, speaks_sqlite
 from answerkey.sql.scopes import Scopes, Source, inline_aliases
 
 _EXTREMES = (exp.Max, exp.Min)
@@ -38,17 +38,25 @@ def take_other_ends(nodes: Iterable[exp.Expr]) -> Iterator[None]:
 
 @contextmanager
 def take_extreme(
-    select: exp.Select, value: exp.Expr, extreme: type[exp.Expr], **clauses: Any
+    select: exp.Select,
+    value: exp.Expr,
+    extreme: type[exp.Expr],
+    *,
+    group: exp.Group | None = None,
+    **clauses: Any,
 ) -> Iterator[None]:
     """Keep all rows that have the greatest or the least value, or all groups that have it.
 
     `SELECT name FROM t` -> `SELECT name FROM t WHERE age = (SELECT MIN(age) FROM t)`
 
     value: what is compared; of a SELECT with GROUP BY an aggregate.
+    group: GROUP BY of the subquery, which shows nothing that a name or a number could stand for.
     clauses: other clauses of the SELECT; None leaves one out.
     """
     if select.args.get("group") is not None:
         values = _copy_part(select, [exp.alias_(value.copy(), "n")], is_grouped=True)
+        if group is not None:
+            values.set("group", group)
         best = exp.Select(
             expressions=[extreme(this=exp.column("n"))],
             from_=exp.From(this=exp.Subquery(this=values)),
@@ -106,7 +114,8 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
     extreme = exp.Max if order.expressions[0].args.get("desc") else exp.Min
     if (select.args.get("group") is not None) != (key.find(exp.AggFunc) is not None):
         return
-    with take_extreme(select, key, extreme, order=None, limit=None):
+    group = _spell_group(select, scopes)
+    with take_extreme(select, key, extreme, group=group, order=None, limit=None):
         yield "all_ties"
     source = _find_whole(select, key, scopes)
     if source is not None:
@@ -117,6 +126,21 @@ def _take_ties(select: exp.Select, scopes: Scopes) -> Steps:
         test = exp.EQ(this=key.copy(), expression=exp.Subquery(this=best))
         with changed(select, where=add_condition(select, "where", test), order=None):
             yield "extreme_of_all"
+
+
+def _spell_group(select: exp.Select, scopes: Scopes) -> exp.Group | None:
+    """Return GROUP BY without names and numbers of outputs; None if it is plain already."""
+    group = select.args.get("group")
+    if speaks_sqlite() or group is None or has_grouping_sets(group):
+        return None
+    keys = []
+    for key in group.expressions:
+        number = read_integer(key)
+        if number is not None and 0 < number <= len(select.expressions):
+            keys.append(select.expressions[number - 1].unalias().copy())
+        else:
+            keys.append(inline_aliases(key, scopes).unnest())
+    return exp.Group(expressions=keys)
 
 
 def _find_whole(select: exp.Select, key: exp.Expr, scopes: Scopes) -> Source | None:
