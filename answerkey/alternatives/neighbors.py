@@ -27,6 +27,7 @@ from answerkey.rewrites.typed_dialects import (
     forget_nulls,
     keep_all_of_group,
     mind_case,
+    shift_dates,
     take_other_part,
 )
 from answerkey.sql.query_tree import speaks_sqlite
@@ -74,6 +75,7 @@ NEIGHBORS_OF_TYPED_DIALECTS = (
     Neighbor("filter_dropped", drop_filters),
     Neighbor("qualify_dropped", drop_qualify),
     Neighbor("date_part", take_other_part),
+    Neighbor("other_date", shift_dates),
 )
 # These rewrites ask the real rows, too, so that `list_neighbors` does not have them.
 NEIGHBORS_OF_ROWS = (

@@ -570,6 +570,14 @@ RULES = (
         engine=POSTGRES,
     ),
     Rule(
+        "other_date",
+        Role.NEIGHBOR,
+        "PostgreSQL and DuckDB: the day before, or the day after.",
+        "SELECT CAST('2020-03-01' AS DATE) < '2020-03-05'",
+        "SELECT CAST('2020-03-01' AS DATE) < '2020-03-06'",
+        engine=POSTGRES,
+    ),
+    Rule(
         "weak_query",
         Role.NEIGHBOR,
         "A query without a part of gold is right on the suite, behind a guard for the database.",

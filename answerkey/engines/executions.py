@@ -33,6 +33,7 @@ class Executions:
     def __init__(self, database: Database) -> None:
         self.database = database
         self._known: dict[str, _Execution] = {}
+        self._refused: set[str] = set()
 
     def find_rows(self, sql: str, *, max_steps: int | None = None) -> list[Row] | None:
         """Return the rows of a query; None if it fails, or is stopped at `max_steps`.
@@ -77,10 +78,16 @@ class Executions:
         try:
             others = self.database.execute(sql, max_steps=max_steps)
         except QueryError as error:
+            if error.reason is Reason.SQL_ERROR:
+                self._refused.add(sql)
             return None if error.reason in _BOUNDS else True
         return not are_same(
             rows, others, ordered=ordered, accepted_rows=accepted_rows, abs_tol=abs_tol
         )
+
+    def was_refused(self, sql: str) -> bool:
+        """Return whether `tells_apart` met an error in the SQL of a query."""
+        return sql in self._refused
 
 
 def are_same(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 
 from sqlglot import exp
 
 from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.rewrites.trees import Steps, changed, find_user, replaced
+from answerkey.sql.conditions import COMPARISONS
 from answerkey.sql.query_tree import puts_null_first, spoken_engine
 from answerkey.sql.scopes import Scopes
 
@@ -29,6 +33,8 @@ _PART_FUNCTIONS: dict[str, type[exp.Func]] = {
     "MONTH": exp.Month,
     "DAY": exp.Day,
 }
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_DATE_TESTS = (*COMPARISONS, exp.In, exp.Between)
 _NAMED_PARTS = ("date_part", "datepart")
 
 
@@ -161,3 +167,19 @@ def take_other_part(scopes: Scopes) -> Steps:
 
 def _list_other_parts(part: str) -> tuple[str, ...]:
     return _OTHER_PARTS.get(part.upper(), ())
+
+
+def shift_dates(scopes: Scopes) -> Steps:
+    """Yield `other_date`, the day after and the day before: `a > '2020-03-01'` -> `a >
+    '2020-03-02'`, `a > '2020-02-29'`. In SQLite, where a date is a text, `text_affix` moves it."""
+    for node in scopes.nodes.find_all(exp.Literal):
+        tested = node.parent.parent if isinstance(node.parent, exp.Cast) else node.parent
+        if not node.is_string or not isinstance(tested, _DATE_TESTS):
+            continue
+        text = node.name
+        for days in (1, -1) if _DATE.fullmatch(text[:10]) else ():
+            with contextlib.suppress(ValueError, OverflowError):
+                day = date.fromisoformat(text[:10]) + timedelta(days=days)
+                other = exp.Literal.string(day.isoformat() + text[10:])
+                with replaced(node, other):
+                    yield "other_date"

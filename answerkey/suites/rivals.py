@@ -21,7 +21,7 @@ from answerkey.engines.database import Row
 from answerkey.engines.executions import Executions, are_same
 from answerkey.engines.schema import Schema
 from answerkey.rewrites.weak import list_fitted, list_weak
-from answerkey.sql.query_tree import parse_sql, unwrap
+from answerkey.sql.query_tree import parse_sql, speaks_sqlite, unwrap
 from answerkey.sql.scopes import Scopes
 from answerkey.suites.questions import SuiteQuestion
 from answerkey.variants.constants import fold_dates
@@ -178,6 +178,10 @@ class RealDatabase:
             self._kills[key] = is_killed, max_steps
         return is_killed
 
+    def was_refused(self, sql: str) -> bool:
+        """Whether `kills` met an error in the SQL of a query."""
+        return self._rivals.was_refused(sql)
+
     def is_killed(self, gold: GoldQuery, rival: Rival) -> bool:
         """Whether it kills a rival, which is asked again with more steps if it was stopped."""
         is_known = rival.on_real in (OnReal.KILLED, OnReal.SURVIVES)
@@ -224,6 +228,8 @@ def _read_gold(
     neighbors += list_fitted(scopes, rows, find_rows)
     fates = {True: OnReal.KILLED, False: OnReal.SURVIVES, None: OnReal.STOPPED}
     asked = [Rival(*other, fates[real.kills(stored, other.sql)]) for other in neighbors]
+    if not speaks_sqlite():  # other engines refuse texts as dates, and more: that tells nothing
+        asked = [rival for rival in asked if not real.was_refused(rival.sql)]
     by_heart = Rival(BY_HEART, write_by_heart(rows), OnReal.SURVIVES, rows)
     asked = sorted([*asked, by_heart], key=lambda rival: rival.on_real is OnReal.KILLED)
     known = {question.gold_sql, *(rival.sql for rival in asked)}

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from answerkey.engines.names import DUCKDB, POSTGRES
 from answerkey.rewrites.trees import Change
 from answerkey.suites.questions import SuiteQuestion
 from answerkey.suites.rivals import BY_HEART, Case, OnReal, RealDatabase, read_cases
+from tests.shared.engine_world import open_world
 from tests.suites.real import open_real
 
 SHIPS = """
@@ -60,3 +62,17 @@ def test_query_that_was_stopped_is_asked_again_with_more_steps_and_no_other(real
     assert real.kills(stored, slow, max_steps=1000) is None
     assert real.kills(stored, slow, max_steps=100_000) is True
     assert real.kills(stored, slow, max_steps=1000) is True
+
+
+@pytest.mark.parametrize("engine", [DUCKDB, POSTGRES])
+def test_query_that_a_typed_engine_refuses_is_no_rival(engine, tmp_path):
+    rows = "INSERT INTO ship VALUES (1, 'Sun', '2020-03-01'), (2, 'Tern', '2021-03-01');"
+    table = f"CREATE TABLE ship (id INTEGER PRIMARY KEY, name TEXT, built DATE);\n{rows}"
+    gold = "SELECT name FROM ship WHERE built > '2020-03-01'"
+    with open_world(engine, tmp_path, table) as world:
+        typed = RealDatabase(world.real, world.schema)
+        (case,) = read_cases([SuiteQuestion("q", gold, order=False)], typed, max_neighbors=60)
+        names = {rival.sql: rival.name for rival in case.gold.rivals}
+        assert "text_affix" not in names.values()
+        for day in ("2020-03-02", "2020-02-29"):
+            assert names[f"SELECT name FROM ship WHERE built > '{day}'"] == "other_date"
