@@ -99,10 +99,19 @@ def find_imports() -> dict[str, set[str]]:
     return found
 
 
-EXTRAS = {
-    extra: {normalize(requirement) for requirement in group}
-    for extra, group in PROJECT["optional-dependencies"].items()
-}
+def list_needed(group: list[str]) -> set[str]:
+    """The packages of an extra, and those of our other extras that it names."""
+    packages = set()
+    for requirement in group:
+        if (named := re.fullmatch(r"answerkey\[(.+)\]", requirement)) is None:
+            packages.add(normalize(requirement))
+            continue
+        for extra in named[1].split(","):
+            packages |= list_needed(PROJECT["optional-dependencies"][extra])
+    return packages
+
+
+EXTRAS = {extra: list_needed(group) for extra, group in PROJECT["optional-dependencies"].items()}
 ENGINES = {
     "completion",
     "convert",
