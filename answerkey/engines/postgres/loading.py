@@ -33,7 +33,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _LOAD_SECONDS = 600
 _MAX_DATABASES = 500  # each takes 8 megabytes and what its rows take; the oldest one goes
 _BUILT, _BASE, PRIVATE = "ak_", "base_", "private_"
-_LAYOUT = "2"  # another one for a change of this file, so that all is built again
+_LAYOUT = "3"  # another one for a change of this file, so that all is built again
 # ANALYZE reads 300 rows for each unit of its target. A table with more rows than it may read is
 # sampled at random, and its plans, and the order of its rows, could differ between machines.
 _ROWS_OF_TARGET, _MAX_TARGET = 300, 1000
@@ -391,19 +391,14 @@ def _run_of_dump(connection: Connection, text: bytes, clock: Clock) -> None:
 def run_statement(connection: Connection, text: bytes, clock: Clock) -> None:
     """Execute one statement with its clock."""
     sql = text.decode(errors="surrogateescape")
-    has_bodies = _CREATES_BODY.match(sql) is not None
-    called = clock.call_clock(sql, has_bodies=has_bodies).encode(errors="surrogateescape")
     try:
-        _execute(connection, called)
+        _execute(connection, sql, clock)
     except psycopg.errors.FeatureNotSupported:
         stand_ins = _stand_in(sql)
         if not stand_ins:
             raise
         for statement in stand_ins:
-            _execute(connection, statement.encode())
-    if not _is_in_transaction(connection) and (found := _MAKES_LABELS.match(sql)) is not None:
-        with find_server().connect(connection.info.dbname) as superuser:
-            superuser.execute(_NUMBER_LABELS, [_FIRST_LABEL, found["added"] is not None])
+            _execute(connection, statement, clock)
 
 
 def _stand_in(sql: str) -> list[str]:
@@ -423,17 +418,17 @@ def _stand_in(sql: str) -> list[str]:
     ]
 
 
-def _execute(connection: Connection, called: bytes) -> None:
-    if not _is_in_transaction(connection):
-        connection.execute(cast(LiteralString, called))
+def _execute(connection: Connection, sql: str, clock: Clock) -> None:
+    has_bodies = _CREATES_BODY.match(sql) is not None
+    called = clock.call_clock(sql, has_bodies=has_bodies).encode(errors="surrogateescape")
+    if connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS:
+        with connection.transaction():
+            connection.execute(cast(LiteralString, called))
         return
-    with connection.transaction():
-        connection.execute(cast(LiteralString, called))
-
-
-def _is_in_transaction(connection: Connection) -> bool:
-    status: psycopg.pq.TransactionStatus = connection.info.transaction_status
-    return status == psycopg.pq.TransactionStatus.INTRANS
+    connection.execute(cast(LiteralString, called))
+    if (found := _MAKES_LABELS.match(sql)) is not None:
+        with find_server().connect(connection.info.dbname) as superuser:
+            superuser.execute(_NUMBER_LABELS, [_FIRST_LABEL, found["added"] is not None])
 
 
 def _may_fail(head: str, error: psycopg.Error) -> bool:
@@ -468,8 +463,6 @@ SELECT n.nspname, r.relname, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
 JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
 WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {_SCHEMAS} GROUP BY 1, 2"""
-# A schema may have types, functions and extensions alone.
-_ALL_SCHEMAS = f"SELECT n.nspname::text FROM pg_namespace n WHERE {_SCHEMAS} ORDER BY 1"
 _STORED = f"""
 SELECT format('%I.%I', n.nspname, r.relname),
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
@@ -487,9 +480,10 @@ def grant_reading(connection: Connection) -> None:
     """Let readers read the columns of all tables and views, and use the types and functions of all
     schemas. They may not read what Postgres adds to each row (ctid, xmin, tableoid), which depends
     on more than the rows."""
+    schemas = connection.execute(f"SELECT n.nspname FROM pg_namespace n WHERE {_SCHEMAS}")
     statements = [
         f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
-        for (schema,) in connection.execute(_ALL_SCHEMAS).fetchall()
+        for (schema,) in schemas.fetchall()
     ]
     rows = connection.execute(_GRANTED).fetchall()
     statements += [
