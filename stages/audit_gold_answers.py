@@ -18,7 +18,6 @@ from answerkey.base.paths import AUDIT, DATABASES, GOLD_ANSWERS, SCHEMAS, SPLIT_
 from answerkey.base.records import (
     DESCRIPTIONS,
     cut_in_shards,
-    encode_compactly,
     hash_value,
     read_database_hashes,
     read_jsonl,
@@ -30,6 +29,7 @@ from answerkey.doubts.audit import (
     Context,
     Query,
     audit_task,
+    make_query,
     read_meanings,
     report_nothing,
 )
@@ -63,14 +63,7 @@ def plan_works(
         now = records[0].get("now")  # the same for all questions of a database
         for record in records:
             if outcome := outcomes.get(record["question_id"]):
-                answer = encode_compactly(outcome["gold_answer"])
-                asked = record["question_text"], record.get("evidence")
-                others = tuple(
-                    (other["sql"], encode_compactly(other["answer"]))
-                    for other in outcome.get("other_answers", ())
-                )
-                query: Query = (record["gold_sql"], answer, *asked, others)
-                questions.append((record["question_id"], query))
+                questions.append((record["question_id"], make_query(record, outcome)))
         tables, meanings = schemas.read_tables(name), read_meanings(DATABASES / name / DESCRIPTIONS)
         sha256 = hashes.get(name, "")  # "" for a database that cannot be read, without answers
         made_from = [sha256, questions, tables, asdict(limits), asdict(thresholds), meanings]

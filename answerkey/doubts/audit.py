@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -13,7 +13,13 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from sqlglot.errors import SqlglotError
 
 from answerkey.alternatives.readings import list_readings
-from answerkey.base.records import Finding, decode_json, encode_findings, read_json
+from answerkey.base.records import (
+    Finding,
+    decode_json,
+    encode_compactly,
+    encode_findings,
+    read_json,
+)
 from answerkey.doubts.catalogue import DOUBTS
 from answerkey.doubts.repairs import Gold, Repair, Tried, try_alternatives
 from answerkey.engines.answers import answer_rows, has_choice, read_order
@@ -37,6 +43,18 @@ _TOO_DEEP = "nested too deeply to be audited"
 Others = tuple[tuple[str, str], ...]  # other right queries, and their answers as JSON
 # Gold SQL, its answer as JSON, question, evidence, and what else is right.
 Query = tuple[str, str, str, str | None, Others]
+
+
+def make_query(record: Mapping[str, Any], outcome: Mapping[str, Any]) -> Query:
+    """Return what is audited of a question, from its record and that of its answer."""
+    others = tuple(
+        (other["sql"], encode_compactly(other["answer"]))
+        for other in outcome.get("other_answers", ())
+    )
+    asked = record["question_text"], record.get("evidence")
+    return (record["gold_sql"], encode_compactly(outcome["gold_answer"]), *asked, others)
+
+
 # The last: what columns mean, and what the clock says.
 Context = tuple[Schema, Limits, Thresholds, dict[str, str], str | None]
 
