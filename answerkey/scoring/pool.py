@@ -44,7 +44,7 @@ _NONE_BEGUN = 255
 
 _ROOT = Path(__file__).resolve().parents[2]
 _START = (
-    "import sys; sys.path[:0], sys.argv[1:] = sys.argv[4:], sys.argv[1:4];"
+    "import sys; sys.path[:0], sys.argv[1:] = sys.argv[5:], sys.argv[1:5];"
     " from answerkey.scoring.worker import main; main(*sys.argv[1:])"
 )
 
@@ -222,7 +222,9 @@ class Workers:
             try:
                 process = self.free.pop()
             except IndexError:  # all are busy
-                process = WorkerProcess(self._limits, has_packages=self._has_packages)
+                process = WorkerProcess(
+                    self._limits, len(self._threads), has_packages=self._has_packages
+                )
             self.busy[process] = batch
             if batch.is_over or self._is_closed:
                 process.kill()
@@ -284,14 +286,14 @@ class WorkerProcess:
     It is not a fork: a fork would have the locks of other threads, and the memory of a trainer.
     """
 
-    def __init__(self, limits: Limits, *, has_packages: bool = False) -> None:
+    def __init__(self, limits: Limits, workers: int, *, has_packages: bool = False) -> None:
         # -I and -S: without site-packages Python starts in a fifth of the time.
         command = [sys.executable, "-I", "-S", "-c", _START]
         paths = [str(_ROOT), *(filter(None, sys.path) if has_packages else ())]
         with _STARTING, _hold_standard_files():
             self._begun = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (see `end`)
             with share_file(self._begun.fileno()) as (begun, options):
-                arguments = pickle.dumps(limits).hex(), begun, os.getpid()
+                arguments = pickle.dumps(limits).hex(), begun, os.getpid(), workers
                 self._process = subprocess.Popen(
                     [*command, *map(str, arguments), *paths],
                     stdin=subprocess.PIPE,

@@ -57,9 +57,11 @@ SUITES_VARIABLE = "ANSWERKEY_TEST_SUITES"
 
 # SQLite keeps 0.2 to 2 MB of a file in memory: 32 large databases are kept open, or ten times as
 # many small ones, such as those of test suites. A database of Postgres takes a connection, of which
-# its server has 280 for all workers of a machine: 32 are kept open.
+# its server has 280 for all of a machine. A worker keeps its share of 128, at least 32: the suites
+# of five corpus databases take 50, and to connect costs as much as a hundred queries.
 _MIN_CACHE_BYTES, _CACHE_BYTES = 220_000, 2_048_000
 _KEPT_BYTES = 32 * _CACHE_BYTES
+_LEAST_CONNECTIONS, _CONNECTIONS = 32, 128
 _KEPT_STATEMENTS = 64  # compiled queries, 5 kB each: predictions for one database are often alike
 _KEPT_HASHES = 1 << 16
 _KEPT_SUITES = 32  # predictions for one question arrive together
@@ -202,10 +204,14 @@ class OpenDatabases:
 
     A path may lead to another file at any moment. So the file that SQLite reads is hashed, and it
     must have the same version when the query is done.
+
+    workers: how many processes open databases beside each other.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, workers: int = 1) -> None:
         self._limits = limits
+        kept = max(_LEAST_CONNECTIONS, _CONNECTIONS // workers)
+        self._connection_bytes = _KEPT_BYTES // kept
         self._open: OrderedDict[_Key, OpenDatabase] = OrderedDict()
         self._hashes: dict[Version, str] = {}
         self._cached_bytes = 0
@@ -247,7 +253,7 @@ class OpenDatabases:
             self.close(*key)
             known = self._open_file(*key, sha256=sha256)
             self._open[key] = known
-            self._cached_bytes += _count_cached(path, known.version.size_bytes)
+            self._cached_bytes += self._count_cached(path, known.version.size_bytes)
             while self._cached_bytes > _KEPT_BYTES:
                 self.close(*next(iter(self._open)))
         return known
@@ -309,8 +315,13 @@ class OpenDatabases:
     def close(self, path: str, now: str | None = None, max_cpu_s: int | None = None) -> None:
         if (path, now, max_cpu_s) in self._open:
             database, file, version = self._open.pop((path, now, max_cpu_s))
-            self._cached_bytes -= _count_cached(path, version.size_bytes)
+            self._cached_bytes -= self._count_cached(path, version.size_bytes)
             _close(database, file)
+
+    def _count_cached(self, path: str, size_bytes: int) -> int:
+        if name_engine(path) == POSTGRES:
+            return self._connection_bytes
+        return max(_MIN_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
     def close_others(self, database: Database) -> bool:
         others = [key for key, opened in self._open.items() if opened.database is not database]
@@ -340,12 +351,6 @@ def _is_version(file: int, version: Version) -> bool:
         return _read_version(os.fstat(file)) == version
     except OSError:  # it is closed
         return False
-
-
-def _count_cached(path: str, size_bytes: int) -> int:
-    if name_engine(path) == POSTGRES:
-        return _CACHE_BYTES
-    return max(_MIN_CACHE_BYTES, min(size_bytes, _CACHE_BYTES))
 
 
 def _hash_file(number: int) -> str:
@@ -450,11 +455,11 @@ def _read_json(name: str, text: str) -> Any:
         raise ValueError(f"{name}: expected JSON text, found {text!r:.80}: {error}") from error
 
 
-def serve(limits: Limits, begun: int) -> None:
+def serve(limits: Limits, begun: int, workers: int) -> None:
     """Do the jobs of one message after another, until the standard input ends. Write the result of
     each job, or the exception that it raised. The first byte of the open file `begun` is the index
     of the last job that was begun: if this process is killed, it shows which job was running."""
-    databases = OpenDatabases(limits)
+    databases = OpenDatabases(limits, workers=workers)
     with open(0, "rb") as messages:
         while True:
             answers: list[Any] = []
@@ -592,14 +597,17 @@ def _explain_wrong(rows: list[Row], trial: DatabaseTrial, job: Job) -> Any:
     return Explanation(WRONG, str(reason), detail, missing, unexpected, trial.name)
 
 
-def main(limits: str, begun: str, parent: str) -> None:
-    """Serve within limits (a pickle in hex digits) as long as the process `parent` is there."""
+def main(limits: str, begun: str, parent: str, workers: str) -> None:
+    """Serve within limits (a pickle in hex digits) as long as the process `parent` is there.
+
+    workers: how many there are of them.
+    """
     file = open_shared(int(begun))
     TIMER.watch(file)
     if IS_UNIX:  # elsewhere nobody holds a pipe open whose process is gone
         threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):
-        serve(pickle.loads(bytes.fromhex(limits)), file)
+        serve(pickle.loads(bytes.fromhex(limits)), file, int(workers))
 
 
 def _end_with(parent: int) -> None:

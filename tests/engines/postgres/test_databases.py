@@ -213,17 +213,20 @@ def test_types_of_a_schema_without_tables_are_used(open_text: Open) -> None:
     assert database.execute("SELECT 'ok'::kinds.mood") == [("ok",)]
 
 
-def test_a_worker_keeps_few_connections(write_text: Write) -> None:
+@pytest.mark.parametrize(("workers", "kept"), [(8, 32), (1, 40)])
+def test_a_worker_keeps_its_share_of_connections(
+    write_text: Write, workers: int, kept: int
+) -> None:
     paths = [write_text("CREATE TABLE t (a int);", f"copy_{number}") for number in range(40)]
-    databases = OpenDatabases(Limits())
+    databases = OpenDatabases(Limits(), workers=workers)
     with find_server().connect() as connection:
         count = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
         opened = [databases.find(str(path)).database for path in paths]
-        assert [database.execute("SELECT count(*) FROM t") for database in opened[8:]]
+        assert [database.execute("SELECT count(*) FROM t") for database in opened[-kept:]]
         (name,) = {database.name for database in opened if isinstance(database, PostgresDatabase)}
-        while (found := connection.execute(count, [name]).fetchone()) != (32,):  # others end soon
+        while (found := connection.execute(count, [name]).fetchone()) != (kept,):  # others end soon
             assert found is not None
-            assert found[0] > 32
+            assert found[0] > kept
     for path in paths:
         databases.close(str(path))
 
