@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -137,12 +138,24 @@ def _describe_tables(schema: Schema, database: Database) -> Iterator[ConvertedTa
         described = ConvertedTable(("", table.name), table.name, columns, kind)
         described.keys = list(_describe_keys(table))
         try:
-            place = ".".join(map(quote_name, table.name.split(".", 1)))
-            ((count,),) = database.execute(f"SELECT count(*) FROM {place}")
-            described.rows = int(count or 0)
+            described.rows = _count_rows(table.name, database)
         except QueryError as error:
             described.lost.append(f"its rows cannot be counted: {error.detail}")
         yield described
+
+
+def _count_rows(name: str, database: Database) -> int:
+    """Count the rows of a table. The part of its name before a point is a schema, or, as in that of
+    a file `sales.2024.csv`, is none."""
+    schema, _, rest = name.partition(".")
+    if rest:
+        with contextlib.suppress(QueryError):
+            ((count,),) = database.execute(
+                f"SELECT count(*) FROM {quote_name(schema)}.{quote_name(rest)}"
+            )
+            return int(count or 0)
+    ((count,),) = database.execute(f"SELECT count(*) FROM {quote_name(name)}")
+    return int(count or 0)
 
 
 def _describe_keys(table: Table) -> Iterator[str]:

@@ -194,6 +194,15 @@ def test_pipeline_takes_the_text_and_its_settings(project: Path) -> None:
         assert database.execute("SELECT name FROM port ORDER BY id") == [("Kiel",), ("Borkum",)]
 
 
+def test_file_with_a_point_in_its_name_is_a_table_of_that_name(project: Path) -> None:
+    open_duckdb()
+    Path("port.2024.csv").write_text("id,name\n1,Kiel\n2,Borkum\n", encoding="utf-8")
+    told = make("port=port.2024.csv", ['SELECT count(*) FROM "port.2024"'])
+    assert "1 of 1 query run" in told
+    report = (FOLDER / "conversion.md").read_text(encoding="utf-8")
+    assert "| port.2024 (table) | 2 |" in report
+
+
 def test_sql_text_of_duckdb_is_taken_as_it_is(project: Path) -> None:
     open_duckdb()
     text = "CREATE TABLE port (id INTEGER, tags VARCHAR[]); -- ours\n"
