@@ -109,6 +109,20 @@ def _list_key(table: Table) -> list[Column]:
     return sorted(keys, key=lambda column: column.primary_key)
 
 
+def _find_place(table: Table) -> str:
+    """Return the name of a table in quotes. What stands before a point is a schema, or, as in the
+    name of a file `sales.2024.csv`, is none: the statement that makes the table says it.
+
+    >>> _find_place(Table("a.b", False, (), sql='CREATE TABLE "a.b"(c INTEGER)'))
+    '"a.b"'
+    >>> _find_place(Table("a.b", False, (), sql="CREATE TABLE a.b(c INTEGER)"))
+    '"a"."b"'
+    """
+    whole = quote_name(table.name)
+    is_whole = table.sql.startswith((f"CREATE TABLE {whole}", f"CREATE VIEW {whole}"))
+    return whole if is_whole else _quote_table(table.name)
+
+
 def read_example_rows(database: Database, table: Table, count: int) -> list[str]:
     """Return the first rows of a table as SQL writes them, in the order of its primary key, or of
     all its columns: the order in which an engine stores rows is its own. Numbers and times stand
@@ -122,7 +136,7 @@ def read_example_rows(database: Database, table: Table, count: int) -> list[str]
     keys = [quote_name(column.name) for column in _list_key(table)]
     order = ", ".join(keys or [_order_by(column, engine) for column in table.columns])
     rows = database.execute(
-        f"SELECT {values} FROM {_quote_table(table.name)} ORDER BY {order} LIMIT {count}"
+        f"SELECT {values} FROM {_find_place(table)} ORDER BY {order} LIMIT {count}"
     )
     return [
         f"({', '.join(_write_value(value, column, engine) for value, column in pairs)})"

@@ -123,7 +123,8 @@ def load_dump(content: Path, *, is_text: bool, dump: Path | None = None) -> Iter
                     )
                 name = loader.load(file)
             url = f"postgresql://{_LOADER}@/{quote(name, safe='')}?host={quote(str(folder))}"
-            url += "&port=5432&options=-c%20statement_timeout%3D0"  # the dump may set one for all
+            # The dump may have set a timeout for all sessions.
+            url += "&port=5432&options=-c%20statement_timeout%3D0"
             yield LoadedDump(url, loader.notes)
 
 
