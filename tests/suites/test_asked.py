@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from answerkey.engines.database import Limits
+from answerkey.engines.executions import Executions
 from answerkey.rewrites.trees import Change
 from answerkey.suites.asked import AskedVariants
+from answerkey.suites.gate import GoldAnswer
 from answerkey.suites.questions import NoSuite, SuiteQuestion
 from answerkey.suites.rivals import Case, RealDatabase, make_guess, read_cases
 from answerkey.variants.rows import Row, read_rows
@@ -103,3 +107,25 @@ def test_variants_are_asked_as_if_each_were_stored_alone(pool):
     pool.ask(HEAVY, *variants)
     for number in (2, 0, 1, 0):
         assert pool.asked.open(number).find_rows("SELECT * FROM ship") == variants[number]
+
+
+class Endless(Executions):
+    """A database of an engine without steps, where no query but gold ends."""
+
+    asked = 0
+
+    def tells_apart(self, *_: Any, **__: Any) -> None:
+        self.asked += 1
+
+
+def test_rival_that_does_not_end_is_asked_twice_by_engines_without_steps(pool, monkeypatch):
+    case = pool.ask(HEAVY)
+    rival = next(rival for rival in case.survivors if rival.rows is None)
+    gold = GoldAnswer([("Sun",)], order=False)
+    for steps, asked in ((None, 2), (100, 4)):
+        endless = Endless(SimpleNamespace(steps=steps, limits=Limits()))
+        monkeypatch.setattr(pool.asked, "open", lambda _, database=endless: database)
+        pool.asked._stops.clear()
+        pool.asked._kills.clear()
+        assert not any(pool.asked._is_killed(number, case, gold, rival) for number in range(4))
+        assert endless.asked == asked

@@ -47,6 +47,8 @@ _MADE_VIEW = re.compile(
     r"(?:IF\s+NOT\s+EXISTS\s+)?(?P<name>[^\s(]+)",
     _FLAGS,
 )
+# pg_dump fills a materialized view after it is made.
+_WITHOUT_ROWS = re.compile(r"\s+WITH\s+NO\s+DATA\s*\Z", re.IGNORECASE)
 _ON_VIEW = re.compile(r"(?:CREATE\s+(?:UNIQUE\s+)?INDEX|COMMENT\s+ON\s+COLUMN)\b.*", _FLAGS)
 _SEARCH_PATH = re.compile(
     r"SET\s+(?:SESSION\s+)?search_path\b|SELECT\s+(?:pg_catalog\.)?set_config\s*\(\s*'search_path'",
@@ -249,7 +251,7 @@ def write_tables(
     for table in tables:
         parts += _write_inserts(table, rows.get(table.name, ()), own_types)
     parts += [f"{_RESETS_ROLE};\n"]
-    parts += [f"{view};\n" for view in stored.views]
+    parts += [f"{_WITHOUT_ROWS.sub('', view)};\n" for view in stored.views]
     return "".join(parts).encode()
 
 
