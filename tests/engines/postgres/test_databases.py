@@ -362,3 +362,15 @@ def test_tables_whose_defaults_call_an_extension_that_is_not_there_are_made(
     assert caught.value.reason == Reason.NONDETERMINISTIC_FUNCTION
     with pytest.raises(DumpError, match="gen_random_uuid"):
         open_text(f"{table} INSERT INTO t (name) VALUES ('Bob');")
+
+
+def test_materialized_views_of_a_written_database_have_rows(write_text: Write) -> None:
+    view = (
+        "CREATE MATERIALIZED VIEW public.sums AS SELECT sum(a) AS a FROM public.t WITH NO DATA;\n"
+        "CREATE UNIQUE INDEX sums_a ON public.sums (a);\n"
+        "REFRESH MATERIALIZED VIEW public.sums;\n"
+    )
+    path = write_text(f"CREATE TABLE public.t (a integer);\nINSERT INTO t VALUES (1);\n{view}")
+    text = ENGINE.write_tables(path, ENGINE.read_tables(path), {"t": [(2,), (3,)]}, now=None)
+    with ENGINE.open(write_text(text.decode(), "written")) as database:
+        assert database.execute("SELECT a FROM sums") == [(5,)]
