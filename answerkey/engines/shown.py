@@ -74,7 +74,7 @@ def write_statement(table: Table, engine: str) -> str:
     """Return the statement that makes a table or view: its own if the schema has it, or else one
     that is written from its columns and keys. A view without a query is a comment."""
     name = spell_table(table.name, engine)
-    if table.sql.upper().startswith("CREATE"):
+    if engine != POSTGRES and table.sql.upper().startswith("CREATE"):
         return table.sql
     if table.is_view:
         if table.sql:
@@ -101,7 +101,8 @@ def write_statement(table: Table, engine: str) -> str:
         for key in table.foreign_keys
     ]
     body = ",\n".join(f"    {line}" for line in lines)
-    return f"CREATE TABLE {name} (\n{body}\n)"
+    types = f"{table.sql}\n" if table.sql else ""
+    return f"{types}CREATE TABLE {name} (\n{body}\n)"
 
 
 def _list_key(table: Table) -> list[Column]:

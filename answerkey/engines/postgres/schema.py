@@ -34,6 +34,15 @@ FROM pg_attribute a JOIN bases b ON b.type = a.atttypid
 JOIN pg_type t ON t.oid = b.base AND t.typtype <> 'd'
 WHERE a.attnum > 0 AND NOT a.attisdropped AND a.attrelid = ANY(%s)
 ORDER BY a.attrelid, a.attnum"""
+# The statements that make the enums of a table's columns, in the order of the columns.
+_ENUMS = """
+SELECT a.attrelid::bigint, string_agg(format('CREATE TYPE %%s AS ENUM (%%s);',
+       format_type(t.oid, NULL),
+       (SELECT string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder)
+        FROM pg_enum e WHERE e.enumtypid = t.oid)), E'\\n' ORDER BY a.attnum)
+FROM (SELECT attrelid, atttypid, min(attnum) AS attnum FROM pg_attribute
+      WHERE attnum > 0 AND NOT attisdropped AND attrelid = ANY(%s) GROUP BY 1, 2) a
+JOIN pg_type t ON t.oid = a.atttypid AND t.typtype = 'e' GROUP BY 1"""
 _CONSTRAINTS = """
 SELECT c.conrelid::bigint, c.contype::text, c.conkey::int[], c.confrelid::bigint, c.confkey::int[]
 FROM pg_constraint c
@@ -60,6 +69,7 @@ def read_schema(connection: Connection, settings: Settings) -> Schema:
     columns: dict[int, dict[int, Column]] = defaultdict(dict)
     for oid, name, kind, is_not_null, number in _run(connection, _COLUMNS, oids):
         columns[oid][number] = Column(name, kind, bool(is_not_null), 0)
+    enums = dict(_run(connection, _ENUMS, oids))
     keys: dict[int, list[tuple[str, ...]]] = defaultdict(list)
     foreign_keys: dict[int, list[ForeignKey]] = defaultdict(list)
     constraints = [*_run(connection, _CONSTRAINTS, oids), *_run(connection, _INDEXES, oids)]
@@ -84,7 +94,7 @@ def read_schema(connection: Connection, settings: Settings) -> Schema:
                 tuple(columns[oid].values()),
                 tuple(keys[oid]),
                 tuple(foreign_keys[oid]),
-                sql or "",
+                sql or enums.get(oid, ""),
             )
             for oid, _, _, kind, sql in rows
             if columns[oid]

@@ -15,6 +15,7 @@ from answerkey.engines.postgres.engine import ENGINE
 from answerkey.engines.postgres.guard import PostgresDatabase
 from answerkey.engines.postgres.loading import DumpError
 from answerkey.engines.postgres.server import find_server
+from answerkey.engines.shown import write_statement
 from answerkey.scoring.worker import OpenDatabases
 from tests.engines.postgres.conftest import NOW, SHOP, Open, Write
 
@@ -371,6 +372,17 @@ def test_materialized_views_of_a_written_database_have_rows(write_text: Write) -
         "REFRESH MATERIALIZED VIEW public.sums;\n"
     )
     path = write_text(f"CREATE TABLE public.t (a integer);\nINSERT INTO t VALUES (1);\n{view}")
-    text = ENGINE.write_tables(path, ENGINE.read_tables(path), {"t": [(2,), (3,)]}, now=None)
+    text = ENGINE.write_tables(
+        path, ENGINE.read_tables(path, now=None), {"t": [(2,), (3,)]}, now=None
+    )
     with ENGINE.open(write_text(text.decode(), "written")) as database:
         assert database.execute("SELECT a FROM sums") == [(5,)]
+
+
+def test_prompts_have_the_labels_of_enums(write_text: Write) -> None:
+    tables = {table.name: table for table in ENGINE.read_schema(write_text()).tables}
+    statement = write_statement(tables["purchase"], "postgres")
+    assert statement.startswith(
+        "CREATE TYPE status AS ENUM ('open', 'sent', 'lost');\nCREATE TABLE"
+    )
+    assert write_statement(tables["customer"], "postgres").startswith("CREATE TABLE customer")
