@@ -123,6 +123,7 @@ def test_schema_is_in_the_ddl_of_its_engine_with_rows_as_it_writes_them(
 def test_schema_of_postgres_is_written_from_its_columns(product: Path) -> None:
     texts = DatabaseTexts(find_database(product, POSTGRES), example_rows=0, max_characters=8000)
     assert texts.write_schema(["ship"]) == (
+        "CREATE TYPE mood AS ENUM ('ok', 'bad');\n"
         "CREATE TABLE ship (\n    id integer PRIMARY KEY,\n"
         '    "Net weight" numeric(10,2),\n    name character varying,\n    state mood,\n'
         "    built date,\n    is_old boolean,\n    port_id integer,\n"
