@@ -4,7 +4,8 @@ nothing. No other module of this engine executes untrusted SQL.
 A query is one statement of the extended protocol, which takes no second one, in a transaction that
 only reads, by a role that may read the tables alone and may not change a setting. So nothing of it
 stays: no setting, no lock, no temporary table. Its time is counted as CPU seconds of the server's
-process that executes it, where the system tells them (Linux), and as seconds.
+process that executes it, where the system tells them (Linux), and as seconds. In a server that
+others run, its seconds take the place of CPU seconds.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -32,7 +34,7 @@ from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES, Limits, Query
 from answerkey.engines.postgres import privileges
 from answerkey.engines.postgres.clock import Clock, find_refusal, list_pieces
 from answerkey.engines.postgres.loading import Connection, forget_known, write_options
-from answerkey.engines.postgres.privileges import READERS
+from answerkey.engines.postgres.privileges import READER, READERS
 from answerkey.engines.postgres.server import CLOCK_WORDS, SERVER_BYTES, Server, find_server
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.postgres.values import (
@@ -137,7 +139,7 @@ class _Watched:
 
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
-        self.pid = database.backend_pid
+        self.pid = database.local_pid
         self.started = time.monotonic()
         self.first_cpu_s: float | None = None
         self.fired_at: float | None = None
@@ -231,6 +233,10 @@ class PostgresDatabase:
     ) -> None:
         self.path = path
         self.limits = limits or Limits()
+        self._is_ours = find_server().is_ours
+        if not self._is_ours:
+            seconds = min(self.limits.max_seconds, self.limits.max_cpu_s)
+            self.limits = replace(self.limits, max_seconds=seconds)
         self.steps: int | None = None
         self._build = build
         self._now = now
@@ -256,6 +262,11 @@ class PostgresDatabase:
     def backend_pid(self) -> int:
         """Return the number of the server's process for this database."""
         return self._pid
+
+    @property
+    def local_pid(self) -> int:
+        """Return the same number if it is a process of this machine, and else 0."""
+        return self._pid if self._is_ours else 0
 
     def execute(self, sql: str, *, max_steps: int | None = None) -> list[Row]:
         """Return all rows of one SELECT. max_steps: there are none in this engine.
@@ -330,8 +341,8 @@ class PostgresDatabase:
         elif means == 2:
             with find_server().connect() as connection:
                 connection.execute("SELECT pg_terminate_backend(%s)", [self._pid])
-        elif read_cpu_seconds(self._pid) is not None:
-            os.kill(self._pid, signal.SIGKILL)
+        elif read_cpu_seconds(self.local_pid) is not None:
+            os.kill(self.local_pid, signal.SIGKILL)
 
     def _connect(self) -> None:
         server = find_server()
@@ -367,7 +378,8 @@ class PostgresDatabase:
         self._pid = self._connection.info.backend_pid
         self._schema = None
         self._own_types = None
-        _bound_memory(self._pid, self.limits.max_heap_bytes)
+        if self._is_ours:
+            _bound_memory(self._pid, self.limits.max_heap_bytes)
 
     def _restore(self) -> None:
         """Make the connection as it was, or make another."""
@@ -552,10 +564,9 @@ def _find_role(server: Server) -> str:
     may, and sees the rows that a policy hides. Nobody else has it."""
     key = (os.getpid(), server.folder)
     if key not in _ROLES:
-        role = f"reader_{os.getpid()}"
-        with server.connect() as connection, contextlib.suppress(psycopg.errors.DuplicateObject):
-            sql = f"CREATE ROLE {role} LOGIN BYPASSRLS IN ROLE {READERS}"
-            connection.execute(sql)
+        role = f"{READER}{server.number}"
+        with server.connect() as connection:
+            server.make_role(connection, role, f"LOGIN BYPASSRLS IN ROLE {READERS}")
         _ROLES[key] = role
     return _ROLES[key]
 

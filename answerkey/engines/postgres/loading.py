@@ -23,16 +23,18 @@ from answerkey.base.errors import InputError
 from answerkey.engines.postgres import privileges
 from answerkey.engines.postgres.clock import Clock
 from answerkey.engines.postgres.dump_text import DumpReader, Statement
-from answerkey.engines.postgres.privileges import LOADER, READERS
-from answerkey.engines.postgres.server import Server, find_server, hold_lock, read_version
+from answerkey.engines.postgres.privileges import LOADER, READER, READERS
+from answerkey.engines.postgres.server import Server, find_server, read_version
 from answerkey.engines.postgres.settings import Settings
+from answerkey.engines.postgres.variables import join_options
 from answerkey.engines.schema import quote_name
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 _LOAD_SECONDS = 600
 _MAX_DATABASES = 500  # each takes 8 megabytes and what its rows take; the oldest one goes
-_BUILT, _BASE, PRIVATE = "ak_", "base_", "private_"
+# Of names in a server, which others may use, too.
+_BUILT, _BASE, PRIVATE = "answerkey_built_", "answerkey_base_", "answerkey_private_"
 _LAYOUT = "3"  # another one for a change of this file, so that all is built again
 # ANALYZE reads 300 rows for each unit of its target. A table with more rows than it may read is
 # sampled at random, and its plans, and the order of its rows, could differ between machines.
@@ -213,13 +215,11 @@ def build_once(
     if mark.exists() and name in _KNOWN:
         os.utime(mark)
         return
-    locks = server.folder / "locks"
-    locks.mkdir(exist_ok=True)
-    with hold_lock(locks / name):
+    with server.hold(name):
         with server.connect() as connection:
             if not _has_database(connection, name):
-                _sweep(connection, mark.parent)
-                building = f"{PRIVATE}{os.getpid()}_{name}"[:63]
+                _sweep(server, connection, mark.parent)
+                building = f"{PRIVATE}{server.number}_{name}"[:63]
                 create_database(connection, building, settings, now)
                 try:
                     _fill(server, building, settings, load)
@@ -241,26 +241,29 @@ def forget_known() -> None:
 
 def create_database(connection: Connection, name: str, settings: Settings, now: str | None) -> None:
     """Create a database without tables, with its clock."""
-    with hold_lock(find_server().folder / "base"):
-        base = _find_base(connection, settings.collation)
+    server = find_server()
+    with server.hold("base"):
+        base = _find_base(server, connection, settings.collation)
     connection.execute(f"CREATE DATABASE {name} TEMPLATE {base} OWNER {LOADER}")
     connection.execute(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC")
     connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {READERS}")
     if now is not None:
-        with find_server().connect(name) as inside:
+        with server.connect(name) as inside:
             _run_all(inside, privileges.write_clock(now))
 
 
-def _find_base(connection: Connection, collation: str) -> str:
+def _find_base(server: Server, connection: Connection, collation: str) -> str:
     name = _BASE + hashlib.sha256(f"{_hash_base()}{collation}".encode()).hexdigest()[:16]
     if _has_database(connection, name):
         return name
-    if connection.execute("SELECT FROM pg_roles WHERE rolname = 'loader'").fetchone() is None:
-        _run_all(connection, privileges.write_roles())
-    making = f"{PRIVATE}{os.getpid()}_{name}"
+    found = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [LOADER])
+    if found.fetchone() is None:
+        closed = [privileges.CLOSE_DATABASES] if server.is_ours else []
+        _run_all(connection, [*privileges.write_roles(), *closed])
+    making = f"{PRIVATE}{server.number}_{name}"
     provider = f"LOCALE_PROVIDER builtin BUILTIN_LOCALE '{collation}' LOCALE 'C'"
     connection.execute(f"CREATE DATABASE {making} TEMPLATE template0 ENCODING UTF8 {provider}")
-    with find_server().connect(making) as inside:
+    with server.connect(making) as inside:
         _run_all(inside, privileges.write_base())
         inside.execute("VACUUM FREEZE")
     connection.execute(f"ALTER DATABASE {making} RENAME TO {name}")
@@ -275,6 +278,8 @@ def _fill(
     with server.connect(name) as connection:
         grant_reading(connection)
         connection.execute(privileges.HOLD_FUNCTIONS)
+        if not server.is_ours:
+            connection.execute(privileges.HOLD_STATISTICS)
         gather_statistics(connection)
 
 
@@ -295,19 +300,18 @@ def write_options(settings: Settings, others: dict[str, str]) -> str:
         "bytea_output": "hex",
         **others,
     }
-    escaped = {name: re.sub(r"([\\\s])", r"\\\1", value) for name, value in options.items()}
-    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
+    return join_options(options)
 
 
-def _sweep(connection: Connection, marks: Path) -> None:
+def _sweep(server: Server, connection: Connection, marks: Path) -> None:
     """Drop what ended processes have left, and the databases that were not used for longest."""
     names = [name for (name,) in connection.execute("SELECT datname FROM pg_database").fetchall()]
     for name in names:
-        if name.startswith(PRIVATE) and not _is_alive(int(name.split("_")[1])):
+        if name.startswith(PRIVATE) and not server.is_alive(_read_number(name, PRIVATE)):
             connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-    roles = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'reader\\_%'")
-    for (role,) in roles.fetchall():
-        if not _is_alive(int(role.split("_")[1])):
+    roles = connection.execute("SELECT rolname FROM pg_roles").fetchall()
+    for role in (role for (role,) in roles if role.startswith(READER)):
+        if not server.is_alive(_read_number(role, READER)):
             connection.execute(f"DROP ROLE IF EXISTS {role}")
     built = [name for name in names if name.startswith(_BUILT)]
     if len(built) < _MAX_DATABASES:
@@ -321,14 +325,8 @@ def _sweep(connection: Connection, marks: Path) -> None:
         (marks / name).unlink(missing_ok=True)
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+def _read_number(name: str, prefix: str) -> int:
+    return int(name.removeprefix(prefix).partition("_")[0])
 
 
 def _has_database(connection: Connection, name: str) -> bool:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import LiteralString
 
-LOADER, READERS = "loader", "readers"  # roles: who makes tables, and the group of who reads them
+# Roles: who makes tables, and the group of who reads them; each of these has a number.
+LOADER, READERS, READER = "answerkey_loader", "answerkey_readers", "answerkey_reader_"
 
 # Functions that are not marked as volatile, and still depend on more than their arguments.
 _STATE = [
@@ -213,6 +214,20 @@ BEGIN
   END LOOP;
 END $do$"""
 
+CLOSE_DATABASES = "REVOKE CONNECT, TEMPORARY ON DATABASE postgres, template1 FROM PUBLIC"
+# Statistics stay as they were gathered, in a server that gathers them by itself.
+HOLD_STATISTICS: LiteralString = """
+DO $do$
+DECLARE r record;
+BEGIN
+  FOR r IN SELECT oid::regclass AS name, relkind FROM pg_class WHERE relkind IN ('r', 'm')
+    AND relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+  LOOP
+    EXECUTE format('ALTER %s %s SET (autovacuum_enabled = off)',
+      CASE r.relkind WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, r.name);
+  END LOOP;
+END $do$"""
+
 
 def is_forbidden(function: str) -> bool:
     """Return whether a refused function changes or reaches something; else it is one whose result
@@ -231,7 +246,6 @@ def write_roles() -> list[str]:
         f"CREATE ROLE {LOADER} LOGIN BYPASSRLS",
         f"CREATE ROLE {READERS} NOLOGIN",
         f"GRANT SET ON PARAMETER session_replication_role TO {LOADER}",
-        "REVOKE CONNECT, TEMPORARY ON DATABASE postgres, template1 FROM PUBLIC",
     ]
 
 

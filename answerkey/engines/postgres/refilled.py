@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from answerkey.engines.postgres.loading import (
     read_text,
     refresh_views,
 )
+from answerkey.engines.postgres.privileges import LOADER
 from answerkey.engines.postgres.server import find_server
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.postgres.tables import list_tables, write_rows
@@ -38,7 +38,7 @@ class RefilledPostgres(PostgresDatabase):
         settings = read_text(path).settings
         definitions = Definitions(stored.statements, stored.views)
         self._empty = build_empty(path, definitions, settings, now)
-        self._private = f"{PRIVATE}{os.getpid()}_{uuid.uuid4().hex}"
+        self._private = f"{PRIVATE}{find_server().number}_{uuid.uuid4().hex}"
         self._make(settings)
         self._loader = connect_loader(find_server(), self._private, settings)
         self._loader.execute("SET session_replication_role = replica")  # no foreign key, no trigger
@@ -51,7 +51,7 @@ class RefilledPostgres(PostgresDatabase):
         with find_server().connect() as connection:
             sql = f"CREATE DATABASE {self._private} TEMPLATE {self._empty}"
             connection.execute(sql)
-            sql = f"ALTER DATABASE {self._private} OWNER TO loader"
+            sql = f"ALTER DATABASE {self._private} OWNER TO {LOADER}"
             connection.execute(sql)
 
     def fill_tables(self, rows: Mapping[str, Iterable[Sequence[Any]]], now: str | None) -> None:

