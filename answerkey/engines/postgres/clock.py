@@ -15,7 +15,7 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from answerkey.base.reasons import Reason
-from answerkey.engines.postgres.server import CLOCK_WORDS
+from answerkey.engines.postgres.embedded import CLOCK_WORDS
 
 _CALLED = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp")
 # What tells who asks. CURRENT_SCHEMA is a part of the database.

@@ -10,11 +10,12 @@ from typing import Any
 from answerkey.engines.database import Limits
 from answerkey.engines.engine import WHOLE_SAMPLE, RowSample, StoredTables
 from answerkey.engines.names import POSTGRES, SUFFIXES
+from answerkey.engines.postgres.embedded import find_wheel
 from answerkey.engines.postgres.guard import PostgresDatabase
 from answerkey.engines.postgres.loading import build_empty, build_from_text, read_text
 from answerkey.engines.postgres.refilled import RefilledPostgres
 from answerkey.engines.postgres.schema import read_schema
-from answerkey.engines.postgres.server import find_server, find_wheel, read_version
+from answerkey.engines.postgres.server import find_server, read_version
 from answerkey.engines.postgres.tables import read_tables, split_statements, write_tables
 from answerkey.engines.schema import Schema
 from answerkey.engines.tried import TypedRows, open_typed
@@ -25,7 +26,7 @@ _MAX_REORDERED_BYTES = 200_000_000  # of text
 
 
 class PostgresEngine:
-    """PostgreSQL in a server of our own."""
+    """PostgreSQL in the embedded server, or in one of the user's own."""
 
     name = POSTGRES
     title = "PostgreSQL"

@@ -33,9 +33,10 @@ from answerkey.base.reasons import Reason
 from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES, Limits, QueryError, Row
 from answerkey.engines.postgres import privileges
 from answerkey.engines.postgres.clock import Clock, find_refusal, list_pieces
+from answerkey.engines.postgres.embedded import CLOCK_WORDS, SERVER_BYTES
 from answerkey.engines.postgres.loading import Connection, forget_known, write_options
 from answerkey.engines.postgres.privileges import READER, READERS
-from answerkey.engines.postgres.server import CLOCK_WORDS, SERVER_BYTES, Server, find_server
+from answerkey.engines.postgres.server import Server, find_server
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.postgres.values import (
     Converter,

@@ -6,7 +6,7 @@ started or ended. Time is measured as seconds there, and not as CPU seconds, and
 server's own.
 
 What the server's configuration says of plans and texts is set back for our sessions. One file has
-to be there already, which makes the words of the clock errors: see `server.CLOCK_WORDS`.
+to be there already, which makes the words of the clock errors: see `embedded.CLOCK_WORDS`.
 
 The roles log in with a password. Each process makes up its own, which it writes nowhere.
 """
@@ -27,8 +27,7 @@ from psycopg.conninfo import conninfo_to_dict
 from answerkey.base.errors import InputError
 from answerkey.base.secrets import hide_secrets, remember_secrets
 from answerkey.engines.cache import find_cache
-from answerkey.engines.postgres.privileges import LOADER
-from answerkey.engines.postgres.server import (
+from answerkey.engines.postgres.embedded import (
     ABBREVIATIONS,
     MAINTENANCE,
     SETTINGS,
@@ -37,6 +36,7 @@ from answerkey.engines.postgres.server import (
     list_abbreviations,
     read_wheel_version,
 )
+from answerkey.engines.postgres.privileges import LOADER
 from answerkey.engines.postgres.variables import join_options, without_variables
 
 _LOG = logging.getLogger("answerkey.engines")
@@ -103,10 +103,8 @@ class RemoteServer:
         arguments |= {"user": role, "password": self._password}
         if role != LOADER:
             return self._open(**arguments)
-        with (
-            self.hold(LOADER),
-            self.connect() as connection,
-        ):  # other processes have other passwords
+        # Other processes share this role, each with its own password.
+        with self.hold(LOADER), self.connect() as connection:
             self._prepare_role(connection, role)
             return self._open(**arguments)
 
@@ -191,4 +189,5 @@ def _list_missing(keeper: psycopg.Connection[Any], major: str) -> Iterator[str]:
     query = "SELECT setting FROM pg_config WHERE name = 'SHAREDIR'"
     (share,) = keeper.execute(query).fetchone() or ("",)
     lines = ", ".join(map(repr, list_abbreviations()))
-    yield f"the words of the clock need a file {share}/timezonesets/{ABBREVIATIONS} there: {lines}"
+    path = f"{share}/timezonesets/{ABBREVIATIONS}"
+    yield f"the words of the clock need a file {path} there, with the lines {lines}"

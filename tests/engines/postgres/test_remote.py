@@ -20,14 +20,9 @@ from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.base.secrets import format_traceback
 from answerkey.engines.database import Limits, QueryError
+from answerkey.engines.postgres.embedded import ABBREVIATIONS, URL_VARIABLE, list_abbreviations
 from answerkey.engines.postgres.engine import ENGINE
-from answerkey.engines.postgres.server import (
-    ABBREVIATIONS,
-    URL_VARIABLE,
-    find_server,
-    list_abbreviations,
-    read_version,
-)
+from answerkey.engines.postgres.server import find_server, read_version
 from tests.engines.postgres.conftest import NOW, Open, Write
 
 pytestmark = pytest.mark.timeout(120)
@@ -266,7 +261,9 @@ def test_server_that_cannot_be_used_is_told_what_it_lacks(
     monkeypatch.setenv(URL_VARIABLE, f"{foreign.url}?application_name=without")
     foreign.words.rename(foreign.words.with_suffix(".gone"))
     try:
-        with pytest.raises(InputError, match=r"need a file .*/timezonesets/Answerkey there: .*now"):
+        with pytest.raises(
+            InputError, match=r"need a file .*/timezonesets/Answerkey there, .*now 0"
+        ):
             find_server()
     finally:
         foreign.words.with_suffix(".gone").rename(foreign.words)
