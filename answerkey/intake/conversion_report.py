@@ -13,7 +13,7 @@ from answerkey.base.records import encode_json
 from answerkey.base.secrets import hide_secrets
 from answerkey.engines.names import TITLES
 from answerkey.intake.conversion import ConvertedTable
-from answerkey.intake.dialects import Translated
+from answerkey.intake.dialects import ON_OTHER_ROWS, Translated
 from answerkey.intake.engines import SQLITE
 from answerkey.intake.questions import GivenQuestion, GivenQuestions
 from answerkey.intake.sources import GivenDatabase
@@ -36,6 +36,7 @@ class MadeDatabase:
     tables: what became of each; of a file of SQLite those that it has.
     dialect: of its gold SQL; is_compared: whether that was executed where it was written for.
     differing: questions whose gold is another query in SQLite.
+    variants: of the database, on which it was executed both there and here.
     queries: how many were executed, if it stays one of its engine.
     failing: those of them without an answer, and why.
     """
@@ -46,6 +47,7 @@ class MadeDatabase:
     tables: list[ConvertedTable]
     notes: list[str]
     differing: list[tuple[GivenQuestion, Translated]] = field(default_factory=list)
+    variants: int = 0
     queries: int = 0
     failing: list[tuple[GivenQuestion, str, str]] = field(default_factory=list)
 
@@ -97,6 +99,7 @@ def _describe(made: MadeDatabase) -> list[str]:
         lines += _describe_gold(made)
     elif made.dialect != SQLITE:
         how = "and executed there and here" if made.is_compared else "and executed nowhere else"
+        how += f", on the database and on {_count_variants(made)}" if made.variants else ""
         lines += [f"Gold SQL is translated from {made.dialect}, {how}.", ""]
         if made.differing:
             lines += ["Set aside as `dialect_differs`:", ""]
@@ -104,6 +107,10 @@ def _describe(made: MadeDatabase) -> list[str]:
                 lines.append(f"- {question.text}: {_say(gold)}")
                 lines += ["", *(f"      {line}" for line in question.sql[0].splitlines()), ""]
     return lines
+
+
+def _count_variants(made: MadeDatabase) -> str:
+    return f"{spell_count(made.variants, 'variant')} of it with other rows"
 
 
 def _describe_kept(made: MadeDatabase) -> Iterator[str]:
@@ -192,6 +199,8 @@ def tell_made(folder: Path, given: GivenQuestions, made: list[MadeDatabase]) -> 
             words += ", executed there and here" if database.is_compared else ", and not compared"
             lines.append(f"{words}: {len(database.differing)} set aside as dialect_differs")
             lines += _tell_differing(database.differing)
+            if database.variants:
+                lines.append(f"    executed on the database, and on {_count_variants(database)}")
     lines.append(f"What was kept and lost: {folder / REPORT}")
     return "\n".join(lines)
 
@@ -251,6 +260,9 @@ def _tell_differing(differing: Sequence[tuple[GivenQuestion, Translated]]) -> li
         kind, colon, rest = str((gold.differs or {}).get("error", "")).partition(": ")
         if not kind:
             kind, colon, rest = "gives other rows", ": ", _say(gold)
+            if rest.startswith(ON_OTHER_ROWS):
+                kind = f"answers otherwise {ON_OTHER_ROWS}"
+                rest = rest.removeprefix(f"{ON_OTHER_ROWS}: ")
         refused = _REFUSED.fullmatch(rest) if kind == "cannot be translated" else None
         if refused:
             kind, rest = f"{kind}: {refused[2]}", refused[1]

@@ -56,13 +56,14 @@ from answerkey.intake.meanings import (
 from answerkey.intake.rewrites import rewrite_all
 from answerkey.order.additions import find_abs_tol
 from answerkey.order.inspection import AnswerBounds, Inspection, ReorderedCopy
-from answerkey.order.row_order import find_row_order
+from answerkey.order.row_order import find_other_answer, find_row_order, list_cuts
 from answerkey.scoring.comparison import DifferenceKind, find_difference
 from answerkey.scoring.rules import Rule
 from answerkey.sql.query_tree import parse_sql
 
 # Numbers by value: a sum is a decimal there, and an integer or a float here.
 _RULE = Rule("dialect", numbers_by_value=True)
+ON_OTHER_ROWS = "on other rows that could be there"
 _SHOWN_ROWS = 3
 _WRITTEN, _QUOTED = 1, 2  # places in what `translate` returns
 _HOW = {
@@ -357,6 +358,53 @@ class Comparer(ExitStack):
         theirs, _ = self._execute_there(there)
         return ours is not None and theirs is not None and self._compare(here, ours, theirs) is None
 
+    def find_other_answer(self, here: str, there: str) -> dict[str, Any] | None:
+        """Return evidence that a query here and one there give other rows. None if they give the
+        same, and if this database says nothing: one fails, or exceeds a bound, or what they give
+        depends on how rows are stored."""
+        ours, _, _ = self._execute([here])
+        theirs, _ = self._execute_there(there) if ours is not None else (None, None)
+        if ours is None or theirs is None:
+            return None
+        difference = self._compare(here, ours, theirs)
+        if difference is None or self._is_open(here, ours):
+            return None
+        return difference | {"detail": f"{ON_OTHER_ROWS}: {difference['detail']}"}
+
+    def gives_there(self, sql: str, rows: Sequence[Row]) -> bool:
+        """Return whether a query there gives these rows of another database, in any order."""
+        theirs, _ = self._execute_there(sql)
+        if theirs is None:
+            return False
+        answers = (read_answer(each, []) for each in (rows, theirs))
+        left, right = ([tuple(map(_read_time, row)) for row in answer] for answer in answers)
+        found = find_difference(left, shape_answer(right), rule=_RULE, order_matters=False)
+        return found is None
+
+    def fetch_there(self, sql: str) -> list[Row]:
+        """Return the rows of a query there; none if it fails."""
+        return self._execute_there(sql)[0] or []
+
+    def _is_open(self, sql: str, rows: list[Row]) -> bool:
+        """Return whether the rows of a query depend on how the database stores its own: a LIMIT
+        cuts a tie, or a copy in another order gives others."""
+        try:
+            inspection = self._inspect(sql, rows)
+            return bool(list_cuts(inspection)) or find_other_answer(inspection) is not None
+        except (SqlglotError, RecursionError, QueryError):
+            return True
+
+    def _inspect(self, sql: str, rows: list[Row]) -> Inspection:
+        return Inspection(
+            sql,
+            parse_sql(sql),
+            self._schema,
+            rows,
+            Executions(self._database),
+            self._copy,
+            AnswerBounds(),
+        )
+
     def _execute(self, queries: list[str]) -> tuple[list[Row] | None, str, QueryError | None]:
         """The rows of the first query that runs, and that query; or why the first one fails. For
         SQLite a quoted name that no column has is a text: so quotes mend the syntax alone."""
@@ -410,16 +458,7 @@ class Comparer(ExitStack):
         """Whether the sequence of the rows counts and none of them tie, and the absolute
         tolerance."""
         try:
-            tree = parse_sql(sql)
-            inspection = Inspection(
-                sql,
-                tree,
-                self._schema,
-                rows,
-                Executions(self._database),
-                self._copy,
-                AnswerBounds(),
-            )
+            inspection = self._inspect(sql, rows)
             order_matters, accepted_rows = find_row_order(inspection)
             return order_matters and accepted_rows is None, find_abs_tol(inspection)
         except (SqlglotError, RecursionError):

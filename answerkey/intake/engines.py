@@ -219,11 +219,15 @@ def is_nested(kind: str) -> bool:
 
 
 class DuckDB:
-    """A file of DuckDB, or one in memory with a table for each CSV or Parquet file."""
+    """A file of DuckDB, or one in memory with a table for each CSV or Parquet file.
+
+    max_seconds: of a query.
+    """
 
     dialect = DUCKDB
 
     def __init__(self, connection: Any, notes: list[str]) -> None:
+        self.max_seconds = MAX_SECONDS
         self._connection = connection
         self.notes = notes
         connection.execute("SET TimeZone = 'UTC'")
@@ -247,6 +251,23 @@ class DuckDB:
         except duckdb.Error as error:
             words = f"DuckDB {duckdb.__version__} cannot read it: {error}"
             raise InputError(f"{path}: {words}") from error
+
+    @classmethod
+    def open_text(cls, text: str) -> DuckDB:
+        """A database in memory, which SQL text makes.
+
+        Raises:
+            EngineError: DuckDB refuses the text.
+        """
+        import duckdb
+
+        connection = duckdb.connect(config={"enable_external_access": "false"})
+        try:
+            connection.execute(text)
+        except duckdb.Error as error:
+            connection.close()
+            raise EngineError(first_line(error)) from error
+        return cls(connection, [])
 
     @classmethod
     def open_tables(
@@ -308,7 +329,7 @@ class DuckDB:
     def execute(self, sql: str, *, max_rows: int) -> list[Row]:
         import duckdb
 
-        timer = threading.Timer(MAX_SECONDS, self._connection.interrupt)
+        timer = threading.Timer(self.max_seconds, self._connection.interrupt)
         timer.start()
         try:
             # Tables of files lie in memory, where a query that writes would change them for others.
@@ -318,7 +339,7 @@ class DuckDB:
             rows: list[Row] = self._connection.execute(sql).fetchmany(max_rows + 1)
             return rows
         except duckdb.InterruptException as error:
-            raise EngineError(f"it takes more than {MAX_SECONDS} seconds") from error
+            raise EngineError(f"it takes more than {self.max_seconds} seconds") from error
         except duckdb.Error as error:
             raise EngineError(first_line(error)) from error
         finally:

@@ -56,6 +56,7 @@ from answerkey.intake.engines import (
     EngineError,
 )
 from answerkey.intake.keeping import find_fault, keep_database
+from answerkey.intake.other_rows import TranslatedQuery, compare_on_variants
 from answerkey.intake.questions import (
     SQL,
     GivenQuestion,
@@ -317,27 +318,54 @@ def _make_database(
     is_compared = engine is not None and engine.dialect == dialect
     made = MadeDatabase(source, dialect, is_compared, tables, notes)
     records = []
-    with Comparer(path, engine if is_compared else None, now=now) as comparer:
-        for _, question in asked:
-            gold, *others_sql = [
-                Translated(sql) if dialect == SQLITE else comparer.check(sql, dialect, renaming)
-                for sql in question.sql
-            ]
-            if gold.differs is not None:
-                made.differing.append((question, gold))
-            right = [other.sql for other in others_sql if other.differs is None]
-            record = {
-                "db_id": source.name,
-                "question": question.text,
-                SQL: [gold.sql, *right] if right else gold.sql,
-                **question.kept,
-            }
-            if gold.sql != question.sql[0]:
-                record |= {"dialect": dialect, "source_sql": question.sql[0]}
-            if gold.differs is not None:
-                record["dialect_differs"] = gold.differs
-            records.append(record)
+    translated = {sql: Translated(sql) for sql in queries}
+    if dialect != SQLITE:
+        with Comparer(path, engine if is_compared else None, now=now) as comparer:
+            translated = {sql: comparer.check(sql, dialect, renaming) for sql in translated}
+        if engine is not None and is_compared:
+            translated = _check_on_variants(translated, engine, path, made, now)
+    for _, question in asked:
+        gold, *others_sql = [translated[sql] for sql in question.sql]
+        if gold.differs is not None:
+            made.differing.append((question, gold))
+        right = [other.sql for other in others_sql if other.differs is None]
+        record = {
+            "db_id": source.name,
+            "question": question.text,
+            SQL: [gold.sql, *right] if right else gold.sql,
+            **question.kept,
+        }
+        if gold.sql != question.sql[0]:
+            record |= {"dialect": dialect, "source_sql": question.sql[0]}
+        if gold.differs is not None:
+            record["dialect_differs"] = gold.differs
+        records.append(record)
     return made, records
+
+
+def _check_on_variants(
+    translated: Mapping[str, Translated],
+    engine: Engine,
+    path: Path,
+    made: MadeDatabase,
+    now: str | None,
+) -> dict[str, Translated]:
+    """Compare translations that agree on their database on variants of it, too."""
+    agreeing = {
+        sql: TranslatedQuery(sql, each.sql)
+        for sql, each in translated.items()
+        if each.differs is None
+    }
+    compared = compare_on_variants(engine, path, made.tables, [*agreeing.values()], now=now)
+    found, made.variants, problem = compared
+    if problem is not None:
+        made.notes.append(f"gold was compared on the rows of the database alone: {problem}")
+    told = dict(translated)
+    for sql, query in agreeing.items():
+        if query in found:
+            evidence = {"dialect": engine.dialect, "source_sql": sql}
+            told[sql] = Translated(query.here, evidence | found[query])
+    return told
 
 
 def _choose_dialect(

@@ -97,11 +97,22 @@ class Postgres:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, *, notes: Sequence[str] = (), is_dump: bool = False) -> None:
-        """is_dump: it was loaded of a dump, which may not say what its sessions have."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        notes: Sequence[str] = (),
+        is_dump: bool = False,
+        max_seconds: int = MAX_SECONDS,
+    ) -> None:
+        """is_dump: it was loaded of a dump, which may not say what its sessions have.
+
+        max_seconds: of a query.
+        """
         import psycopg
 
         self.notes = list(notes)
+        self._max_seconds = max_seconds
         self._url = url
         self._place = hide_secrets(url)
         try:
@@ -133,7 +144,7 @@ class Postgres:
             names = ", ".join(map(quote_names, self.schemas)) or "public"
             self.fetch(f"SET search_path = {names}")
         self._describe_session(settings, is_dump=is_dump)
-        self.fetch(f"SET statement_timeout = '{MAX_SECONDS}s'")
+        self.fetch(f"SET statement_timeout = '{self._max_seconds}s'")
         self.fetch("SAVEPOINT start")
 
     def _register_values(self, bases: dict[int, int]) -> None:

@@ -9,15 +9,19 @@ import csv
 import io
 import sqlite3
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from answerkey.engines.database import Limits
-from answerkey.engines.schema import quote_name
+from answerkey.engines.schema import fold_name, quote_name
+from answerkey.engines.sqlite.files import open_database
 from answerkey.intake.conversion import ConvertedTable, Converter
 from answerkey.intake.dialects import Comparer, TranslationError, read_renaming, translate
 from answerkey.intake.engines import Engine, SourceTable
 
 _OF_VIEWS = Limits(max_steps=1_000_000_000, max_rows=200_000, max_answer_bytes=200_000_000)
+
+_MADE_VIEWS = "SELECT name, sql FROM sqlite_master WHERE type = 'view' ORDER BY rowid"
 
 
 def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
@@ -38,6 +42,25 @@ def convert(engine: Engine, path: Path) -> list[ConvertedTable]:
         converter.close()
     order = [(table.schema, table.name) for table in engine.tables]
     return [converter.converted[place] for place in order if place in converter.converted]
+
+
+def convert_alike(engine: Engine, path: Path, like: Path) -> None:
+    """Make a file of SQLite of a database with other rows: with the very views of the file that was
+    made of the original."""
+    with closing(open_database(like)) as made:
+        views = {fold_name(name): sql for name, sql in made.execute(_MADE_VIEWS)}
+    converter = Converter(engine, path)
+    try:
+        converter.copy_tables()
+        for table in engine.tables:
+            name = converter.names[table.schema, table.name]
+            if table.view_sql is not None and fold_name(name) not in views:
+                converter.copy_table(table, kind="view")
+    finally:
+        converter.close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for sql in views.values():
+            connection.execute(sql)
 
 
 def _names_any(view: SourceTable, others: Iterable[SourceTable]) -> bool:

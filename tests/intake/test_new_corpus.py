@@ -20,6 +20,7 @@ from answerkey.corpus.corpora import parse_corpora, watch_roots
 from answerkey.corpus.downloads import locate_all
 from answerkey.corpus.loading import load_corpora
 from answerkey.intake.new_corpus import make_corpus
+from answerkey.intake.other_rows import Compared
 from answerkey.sections.corpora import Download
 from answerkey.sections.whole_file import read_params
 from tests.shared.checkout import run
@@ -38,8 +39,12 @@ FOLDER = Path("data/local/fleet")
 
 
 @pytest.fixture
-def project(here: Path) -> Path:
-    """The files of a project that the command looks at, and a folder for those of a user."""
+def project(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files of a project that the command looks at, and a folder for those of a user. Gold is
+    compared on no variants, which take seconds: `test_other_rows` has them."""
+    monkeypatch.setattr(
+        "answerkey.intake.new_corpus.compare_on_variants", lambda *_, **__: Compared({})
+    )
     for name in ("params.yaml", "dvc.yaml"):
         shutil.copy(ROOT / name, here / name)
     (here / "theirs").mkdir()

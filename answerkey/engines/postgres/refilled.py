@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psycopg
 
@@ -19,12 +20,18 @@ from answerkey.engines.postgres.loading import (
     connect_loader,
     read_text,
     refresh_views,
+    write_options,
 )
 from answerkey.engines.postgres.privileges import LOADER
 from answerkey.engines.postgres.server import find_server
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.postgres.tables import list_tables, write_rows
 
+# What a session of an ordinary server reads of its catalogs and settings.
+_READ_BY_SESSIONS = (
+    "GRANT SELECT ON ALL TABLES IN SCHEMA pg_catalog TO loader",
+    "GRANT EXECUTE ON FUNCTION pg_catalog.pg_show_all_settings() TO loader",
+)
 # Of errors: the database refuses a value, or a row.
 _REFUSED = ("22", "23")
 
@@ -35,7 +42,7 @@ class RefilledPostgres(PostgresDatabase):
     def __init__(
         self, path: Path, stored: StoredTables, limits: Limits, *, now: str | None
     ) -> None:
-        settings = read_text(path).settings
+        settings = self._settings = read_text(path).settings
         definitions = Definitions(stored.statements, stored.views)
         self._empty = build_empty(path, definitions, settings, now)
         self._private = f"{PRIVATE}{find_server().number}_{uuid.uuid4().hex}"
@@ -79,6 +86,20 @@ class RefilledPostgres(PostgresDatabase):
                 raise
             words = error.diag.message_primary or str(error)
             raise RefusedRowsError(f"{self.path}: {words}") from error
+
+    def write_url(self, options: Mapping[str, str]) -> str:
+        """Return the address at which the role that fills the database reads it, its catalogs and
+        settings too, as in a session of an ordinary server. `fill_tables` waits for the end of
+        whoever is connected there.
+
+        options: settings of the session, beside those of the database.
+        """
+        with find_server().connect(self._private) as connection:
+            for sql in _READ_BY_SESSIONS:
+                connection.execute(sql)
+        host = quote(str(find_server().sockets), safe="")
+        words = quote(write_options(self._settings, dict(options)), safe="")
+        return f"postgresql://{LOADER}@/{self._private}?host={host}&options={words}"
 
     def close(self) -> None:
         super().close()
