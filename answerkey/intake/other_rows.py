@@ -22,7 +22,7 @@ from answerkey.base.errors import InputError
 from answerkey.engines.database import DatabaseError, Limits
 from answerkey.engines.engine import RefusedRowsError
 from answerkey.engines.names import SUFFIXES
-from answerkey.engines.opening import find_engine
+from answerkey.engines.opening import find_engine, load_engine
 from answerkey.intake.conversion import ConvertedTable
 from answerkey.intake.dialects import Comparer
 from answerkey.intake.engines import DuckDB, Engine, EngineError, Row, first_line
@@ -128,14 +128,12 @@ def _check_size(tables: Iterable[ConvertedTable]) -> None:
 
 
 def _take_apart(engine: Engine, folder: Path, now: str | None) -> Rows:
-    path = folder / f"variants{SUFFIXES[engine.dialect]}"
-    place = "the database"
-    if isinstance(engine, Postgres):
-        keep_database(engine.dialect, dump_server(engine, place), path, place, now=now)
-    elif isinstance(engine, DuckDB):
-        keep_database(engine.dialect, engine, path, place, now=now)
-    else:
+    if not isinstance(engine, Postgres | DuckDB):
         raise InputError(f"no variants are made of a database of {engine.dialect}")
+    load_engine(engine.dialect)  # or an error says which package is missing
+    path, place = folder / f"variants{SUFFIXES[engine.dialect]}", "its text"
+    given = dump_server(engine, place) if isinstance(engine, Postgres) else engine
+    keep_database(engine.dialect, given, path, place, now=now)
     return read_rows(path, seed=_SEED, now=now)
 
 
