@@ -10,8 +10,10 @@ from urllib.parse import quote
 
 import psycopg
 
+from answerkey.base.errors import InputError
 from answerkey.engines.database import Limits
 from answerkey.engines.engine import RefusedRowsError, StoredTables
+from answerkey.engines.postgres.embedded import EmbeddedServer
 from answerkey.engines.postgres.guard import PostgresDatabase, read_own_types
 from answerkey.engines.postgres.loading import (
     PRIVATE,
@@ -93,11 +95,17 @@ class RefilledPostgres(PostgresDatabase):
         whoever is connected there.
 
         options: settings of the session, beside those of the database.
+
+        Raises:
+            InputError: the server is one by URL, whose address would hold a password.
         """
-        with find_server().connect(self._private) as connection:
+        server = find_server()
+        if not isinstance(server, EmbeddedServer):
+            raise InputError("no variants are read on a server by URL: unset ANSWERKEY_POSTGRES")
+        with server.connect(self._private) as connection:
             for sql in _READ_BY_SESSIONS:
                 connection.execute(sql)
-        host = quote(str(find_server().sockets), safe="")
+        host = quote(str(server.sockets), safe="")
         words = quote(write_options(self._settings, dict(options)), safe="")
         return f"postgresql://{LOADER}@/{self._private}?host={host}&options={words}"
 
