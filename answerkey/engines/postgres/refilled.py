@@ -31,8 +31,8 @@ from answerkey.engines.postgres.tables import list_tables, write_rows
 
 # What a session of an ordinary server reads of its catalogs and settings.
 _READ_BY_SESSIONS = (
-    "GRANT SELECT ON ALL TABLES IN SCHEMA pg_catalog TO loader",
-    "GRANT EXECUTE ON FUNCTION pg_catalog.pg_show_all_settings() TO loader",
+    f"GRANT SELECT ON ALL TABLES IN SCHEMA pg_catalog TO {LOADER}",
+    f"GRANT EXECUTE ON FUNCTION pg_catalog.pg_show_all_settings() TO {LOADER}",
 )
 # Of errors: the database refuses a value, or a row.
 _REFUSED = ("22", "23")
