@@ -164,6 +164,7 @@ def make_run(folder: Path) -> Run:
     announce(f"the sample: the stages up to {STAGE}")
     world = World(folder, ROOT / "data" / "sample")
     world.run_stages(until=STAGE)
+    world.run_stage(STAGE)
     return Run(folder, read_questions(folder))
 
 
