@@ -138,13 +138,18 @@ import json
 from pathlib import Path
 from answerkey.reward import TERMS, RewardPool
 
-lines = Path("data/exports/openenv/train.jsonl").read_text().splitlines()
+def read(path):
+    return Path(path).read_text(encoding="utf-8")
+
+questions = json.loads(read("data/questions/questions_train.json"))
+gold = {question["question_id"]: question for question in questions}
 with RewardPool(workers=1) as pool:
-    for row in map(json.loads, lines):
+    for row in map(json.loads, read("data/exports/openenv/train.jsonl").splitlines()):
         names = {"database_name", "order_matters", *TERMS} & row.keys()
         terms = {name: row[name] for name in names}
-        for sql in (row["gold_sql"], "SELECT 0"):
-            print(row["engine"], pool.score_sql(sql, row["gold_answer"], **terms))
+        for sql in (gold[row["question_id"]]["gold_sql"], "SELECT 0"):
+            answer = gold[row["question_id"]]["gold_answer"]
+            print(row["engine"], pool.score_sql(sql, answer, **terms))
 """
 
 
