@@ -129,7 +129,7 @@ def _describe_kept(made: MadeDatabase) -> Iterator[str]:
 
 
 def _describe_gold(made: MadeDatabase) -> list[str]:
-    lines = [f"Gold SQL is {made.dialect}, as it was written, and was executed once.", ""]
+    lines = [f"Gold SQL is {TITLES[made.dialect]}, as it was written, and was executed once.", ""]
     if made.failing:
         lines += ["Queries without an answer:", ""]
         for question, sql, fault in made.failing:
@@ -225,7 +225,7 @@ def _tell_failing(made: MadeDatabase) -> list[str]:
         kinds.setdefault(kind, []).append(words)
     failed = len(made.failing)
     lines = [
-        f"  gold SQL is {made.dialect}, as it was written: {made.queries - failed} of"
+        f"  gold SQL is {TITLES[made.dialect]}, as it was written: {made.queries - failed} of"
         f" {spell_count(made.queries, 'query')} run"
     ]
     if failed and made.source.engine is not None:

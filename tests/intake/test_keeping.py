@@ -153,7 +153,7 @@ def test_file_of_duckdb_stays_one_and_its_gold_as_it_is(project: Path) -> None:
     told = make("fleet=ships.duckdb", queries)
     assert told.startswith("4 questions (4 train)")
     assert "fleet: a file of DuckDB with 3 tables and 2 views" in told
-    assert "gold SQL is duckdb, as it was written: 3 of 5 queries run" in told
+    assert "gold SQL is DuckDB, as it was written: 3 of 5 queries run" in told
     assert "1 sql_error, as Q2: " in told
     assert "1 nondeterministic_function, as Q3: " in told
     assert "--now 2025-01-30 says which day it is" in told
@@ -296,7 +296,7 @@ def test_dump_stays_postgres_with_the_clock_of_the_corpus(project: Path) -> None
         make("shop.sql", queries)
     told = make("shop.sql", queries, now="2025-01-30")
     assert "shop: a dump of Postgres with 2 tables" in told
-    assert "gold SQL is postgres, as it was written: 2 of 2 queries run" in told
+    assert "gold SQL is PostgreSQL, as it was written: 2 of 2 queries run" in told
     entry = read_params().corpora["fleet"]
     expected = {"timezone": "UTC", "search_path": "public", "collation": "C.UTF-8"}
     assert (entry.engine, entry.settings, entry.now) == ("postgres", expected, "2025-01-30")
