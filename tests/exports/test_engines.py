@@ -66,8 +66,8 @@ def cache() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def product(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A product with a database of each engine."""
-    pytest.importorskip("duckdb")
-    pytest.importorskip("psycopg")
+    pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
+    pytest.importorskip("psycopg", reason="needs the extra `postgres`")
     asked = {
         name: (write_head(engine, {}) + SHIPS, [("Which ship is called tern?", SQL, ["ship"])])
         for name, engine in (("duck", DUCKDB), ("elephant", POSTGRES))

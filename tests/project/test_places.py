@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.project.test_own_project import Installed, installed  # noqa: F401
 from tests.shared.checkout import hash_tree, output
+from tests.shared.installed import Installed
 from tests.shared.paths import ROOT
 from tests.shared.shop_world import write_shop
 from tests.shared.transcripts import Scene, find_block, read_section, read_steps
@@ -66,7 +66,7 @@ def write_programs(folder: Path, python: str) -> str:
 
 @pytest.fixture(scope="module")
 def environment(
-    installed: Installed,  # noqa: F811
+    installed: Installed,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, str]:
     """The variables of somebody who has installed the wheel, and git."""
@@ -194,7 +194,7 @@ def test_project_works_without_git(environment: dict[str, str], tmp_path: Path) 
 
 
 @pytest.fixture
-def visitor(installed: Installed) -> Iterator[Place]:  # noqa: F811
+def visitor(installed: Installed) -> Iterator[Place]:
     """A folder of another user, who may read the installed package, and nothing of ours."""
     if os.geteuid() != 0:
         pytest.skip("only root runs something as another user; this run is by another user")
@@ -218,7 +218,7 @@ def visitor(installed: Installed) -> Iterator[Place]:  # noqa: F811
         shutil.rmtree(root)
 
 
-def make_readable_environment(root: Path, place: Place, installed: Installed) -> str:  # noqa: F811
+def make_readable_environment(root: Path, place: Place, installed: Installed) -> str:
     """An environment with the installed package whose Python another user may run."""
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     pythons = [sys.executable, *(f"{folder}/{name}" for folder in ("/usr/local/bin", "/usr/bin"))]

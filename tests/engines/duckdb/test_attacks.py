@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
+
 from answerkey.base.reasons import Reason
 from answerkey.engines.cache import CACHE_VARIABLE
 from answerkey.engines.database import Database, Limits, QueryError

