@@ -26,7 +26,15 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from engine_corpus import ENGINES, Asked, copy_corpus, write_databases
-from measure import announce, describe_machine, print_table, show_ratio, show_seconds
+from measure import (
+    Line,
+    announce,
+    describe_machine,
+    measure_rows,
+    print_table,
+    show_ratio,
+    show_seconds,
+)
 from reward import HEADER, Batch, compare_rates, score_right, take_turns
 
 from answerkey.base.records import Shard, hash_file, read_shards
@@ -44,7 +52,6 @@ from answerkey.suites.database_suites import SuiteTask, run_suites
 from answerkey.suites.questions import SuiteQuestion
 
 BATCH = 1000
-Line = tuple[str, ...]
 Rows = list[tuple[Any, ...]]
 Execute = Callable[[str], Rows]
 
@@ -329,11 +336,7 @@ def measure_engine(engine: str, folder: Path, arguments: argparse.Namespace) -> 
         "3": bench.compare_rewards_with_bare_loop,
         "4": bench.compare_suites_with_bare_loop,
     }
-    chosen = arguments.rows.split(",")
-    for number, measure in rows.items():
-        if number in chosen:
-            for line in measure():
-                yield number, *line
+    yield from measure_rows(rows, arguments.rows.split(","))
 
 
 def main() -> None:

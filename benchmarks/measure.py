@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -27,6 +27,19 @@ class Cost(NamedTuple):
     wall_s: float
     cpu_s: float
     peak_bytes: int
+
+
+Line = tuple[str, ...]
+
+
+def measure_rows(
+    rows: Mapping[str, Callable[[], Iterable[Line]]], chosen: Collection[str]
+) -> Iterator[Line]:
+    """Yield the chosen rows of a table, each as soon as it is measured, its number before it."""
+    for number, measure in rows.items():
+        if number in chosen:
+            for line in measure():
+                yield number, *line
 
 
 def run(*command: str, folder: Path | None = None) -> tuple[Cost, str]:

@@ -13,17 +13,19 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
 from bare_loop import group_queries
 from measure import (
     Cost,
+    Line,
     add_costs,
     announce,
     count_cores,
     describe_machine,
+    measure_rows,
     print_table,
     run,
     show_ratio,
@@ -36,8 +38,6 @@ SAMPLE = ROOT / "data" / "sample"
 HEADER = ("", "work", "limit or peer", "ours, s", "limit or peer, s", "ratio", "to reach")
 SUITES = "generate_test_suites"  # the plain flow has no such step
 EXECUTED = re.compile(r"(\d+) quer(?:y|ies) (?:executed|audited)")
-
-Line = tuple[str, ...]
 
 
 class Bench:
@@ -215,16 +215,6 @@ def read_arguments() -> argparse.Namespace:
     if arguments.quick:
         arguments.corpus, arguments.repeat = SAMPLE, 1
     return arguments
-
-
-def measure_rows(
-    rows: dict[str, Callable[[], list[Line]]], chosen: Collection[str]
-) -> Iterator[Line]:
-    """Yield the chosen rows of the table, each as soon as it is measured."""
-    for number, measure in rows.items():
-        if number in chosen:
-            for line in measure():
-                yield number, *line
 
 
 def main() -> None:

@@ -24,7 +24,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from measure import announce, describe_machine, print_table, show_ratio, show_seconds
+from measure import (
+    Line,
+    announce,
+    describe_machine,
+    measure_rows,
+    print_table,
+    show_ratio,
+    show_seconds,
+)
 
 from answerkey.reward import RewardPool
 
@@ -50,7 +58,6 @@ DAYS = (
     " SELECT max(date({now}, '-' || (i % {days}) || ' days')) FROM n"
 )
 
-Line = tuple[str, ...]
 Question = dict[str, Any]
 
 
@@ -452,17 +459,8 @@ def main() -> None:
         "6": bench.measure_growth,
         "7": bench.compare_clock_with_none,
     }
-    chosen = arguments.rows.split(",")
     print(f"{len(questions)} questions; {describe_machine()}\n", flush=True)
-    print_table(
-        HEADER,
-        (
-            (number, *line)
-            for number, measure in rows.items()
-            if number in chosen
-            for line in measure()
-        ),
-    )
+    print_table(HEADER, measure_rows(rows, arguments.rows.split(",")))
     values = "Medians; all values in brackets" if repeat > 1 else "One run"
     print(f"{values}. {describe_machine()}")
 
