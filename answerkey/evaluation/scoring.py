@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 from answerkey.base.log import show_progress
 from answerkey.dataset import PassRate, Question, Record, list_reward_terms
 from answerkey.engines.answers import answer_rows
-from answerkey.engines.names import SQLITE, name_engine
+from answerkey.engines.names import ENGINES, SQLITE, name_engine
 from answerkey.engines.opening import find_database_file, load_engine
 from answerkey.evaluation.samples import Rollouts
 from answerkey.scoring.comparison import DifferenceKind, cut_texts
@@ -114,12 +113,13 @@ def score_predictions(
         FileNotFoundError: a database is missing.
         ValueError: there is no such rule, or a database is another file.
     """
-    code = _hash_code()
     jobs = [
         _make_job(prediction, questions[prediction.question_id], folders, rule)
         for prediction in predictions
     ]
-    keys = [_hash(code, job._asdict(), *_list_versions(job.path)) for job in jobs]
+    engines = [name_engine(job.path) for job in jobs]
+    codes = {engine: _hash_code(engine) for engine in {*engines}}
+    keys = [_hash(codes[engine], job._asdict()) for engine, job in zip(engines, jobs, strict=True)]
     kept = journal.read_bytes() if journal.is_file() else b""
     known = read_journal(kept)
     waiting = [job_index for job_index, key in enumerate(keys) if key not in known]
@@ -219,16 +219,14 @@ def _hash(*values: Any) -> str:
     return hashlib.sha256(text.encode(errors="backslashreplace")).hexdigest()[:32]
 
 
-def _hash_code() -> str:
-    rooms = [Path(__file__).parents[1] / room for room in _CODE]
-    files = sorted(path for room in rooms for path in room.rglob("*.py"))
-    return _hash(sqlite3.sqlite_version, [path.read_text(encoding="utf-8") for path in files])
-
-
-def _list_versions(path: str) -> list[str]:
-    """The version of the engine of a database, which is not SQLite's."""
-    engine = name_engine(path)
-    return [] if engine == SQLITE else [load_engine(engine).version()]
+def _hash_code(engine: str) -> str:
+    """Return the hash of what decides a score on a database of an engine: the code, but for that of
+    other engines, and the version of the engine. All engines use parts of SQLite's."""
+    library = Path(__file__).parents[1]
+    others = {library / "engines" / other for other in ENGINES if other not in (engine, SQLITE)}
+    files = sorted(path for room in _CODE for path in (library / room).rglob("*.py"))
+    code = [path.read_text(encoding="utf-8") for path in files if others.isdisjoint(path.parents)]
+    return _hash(load_engine(engine).version(), code)
 
 
 def read_journal(kept: bytes) -> dict[str, dict[str, Any]]:
