@@ -1,4 +1,4 @@
-"""What a column holds, by its declared type in an engine."""
+"""Find the kind of values that a column has, from the type that it was declared with."""
 
 from __future__ import annotations
 

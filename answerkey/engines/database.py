@@ -1,4 +1,4 @@
-"""What every engine has in common: an open database, the limits of a query, and why one fails."""
+"""What all engines share: an open database, the limits of a query, and errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,7 @@ class Limits:
 EXPENDABLE_VARIABLE = "ANSWERKEY_EXPENDABLE_PROCESS"
 # Exit status of a worker whose query is overdue; no other end has this status.
 OVERDUE_STATUS = 75
+_SECONDS_BETWEEN_LOOKS = 1
 
 
 @contextlib.contextmanager
@@ -68,14 +70,24 @@ def end_overdue(seconds: float) -> Iterator[None]:
         timer.cancel()
 
 
+def end_with(parent: int) -> None:
+    """End this process soon after its parent: a thread of its own runs this. A fork of the parent
+    may hold the pipe open, so the end of the pipe is not enough; the kernel's signal would follow
+    the parent's thread, not the parent."""
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(0)
+
+
 def is_expendable() -> bool:
     """Return whether the run can lose this process."""
     return EXPENDABLE_VARIABLE in os.environ
 
 
-# What an engine raises for a database that is at fault, or for a query (`QueryError`).
+# Engines raise it if a database is at fault. Its subclass `QueryError` says that a query is.
 DatabaseError = sqlite3.Error
 Value = int | float | str | None
+EXACT_DIGITS = 15  # a decimal of at most so many digits is a float; a longer one is text
 Row = tuple[Value, ...]
 
 

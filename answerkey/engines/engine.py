@@ -111,14 +111,10 @@ class Engine(Protocol):
     """An engine.
 
     name: as in `corpora.NAME.engine`; sqlglot's name of its dialect, too.
-    title: its name as people write it.
-    suffix: how the files of its databases end.
     counts_steps: whether a query has a number of steps, the same on every machine.
     """
 
     name: str
-    title: str
-    suffix: str
     counts_steps: bool
 
     def version(self) -> str:

@@ -127,7 +127,7 @@ def quote_table(name: str, engine: str) -> str:
     """
     if engine == SQLITE:
         return quote_name(name)
-    return ".".join(map(quote_name, name.split(".")))
+    return ".".join(map(quote_name, name.split(".", 1)))
 
 
 def encode_schema(schema: Schema) -> list[dict[str, Any]]:

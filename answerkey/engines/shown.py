@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from answerkey.engines.column_types import BOOLEAN, NUMBERS, OTHER, TEXT, TIME, find_kind
 from answerkey.engines.database import Database, Row, Value
 from answerkey.engines.names import POSTGRES, name_engine
-from answerkey.engines.schema import Column, Table, quote_name
+from answerkey.engines.schema import Column, Table, quote_name, quote_table
 
 _MAX_TEXT = 60  # characters of a text in an example row
 _MAX_VALUE = 40  # characters of a value in the description of a column
@@ -66,10 +66,6 @@ def spell_table(name: str, engine: str) -> str:
     return ".".join(spell_name(part, engine) for part in name.split(".", 1))
 
 
-def _quote_table(name: str) -> str:
-    return ".".join(map(quote_name, name.split(".", 1)))
-
-
 def write_statement(table: Table, engine: str) -> str:
     """Return the statement that makes a table or view: its own if the schema has it, or else one
     that is written from its columns and keys. A view without a query is a comment."""
@@ -110,18 +106,18 @@ def _list_key(table: Table) -> list[Column]:
     return sorted(keys, key=lambda column: column.primary_key)
 
 
-def _find_place(table: Table) -> str:
+def _find_place(table: Table, engine: str) -> str:
     """Return the name of a table in quotes. What stands before a point is a schema, or, as in the
     name of a file `sales.2024.csv`, is none: the statement that makes the table says it.
 
-    >>> _find_place(Table("a.b", False, (), sql='CREATE TABLE "a.b"(c INTEGER)'))
+    >>> _find_place(Table("a.b", False, (), sql='CREATE TABLE "a.b"(c INTEGER)'), "duckdb")
     '"a.b"'
-    >>> _find_place(Table("a.b", False, (), sql="CREATE TABLE a.b(c INTEGER)"))
+    >>> _find_place(Table("a.b", False, (), sql="CREATE TABLE a.b(c INTEGER)"), "duckdb")
     '"a"."b"'
     """
     whole = quote_name(table.name)
     is_whole = table.sql.startswith((f"CREATE TABLE {whole}", f"CREATE VIEW {whole}"))
-    return whole if is_whole else _quote_table(table.name)
+    return whole if is_whole else quote_table(table.name, engine)
 
 
 def read_example_rows(database: Database, table: Table, count: int) -> list[str]:
@@ -137,7 +133,7 @@ def read_example_rows(database: Database, table: Table, count: int) -> list[str]
     keys = [quote_name(column.name) for column in _list_key(table)]
     order = ", ".join(keys or [_order_by(column, engine) for column in table.columns])
     rows = database.execute(
-        f"SELECT {values} FROM {_find_place(table)} ORDER BY {order} LIMIT {count}"
+        f"SELECT {values} FROM {_find_place(table, engine)} ORDER BY {order} LIMIT {count}"
     )
     return [
         f"({', '.join(_write_value(value, column, engine) for value, column in pairs)})"
@@ -182,14 +178,15 @@ def read_texts(database: Database, table: str, column: str, *, most: int) -> lis
     """
     text = _as_text(column)
     return database.execute(
-        f"SELECT DISTINCT {text} FROM {_quote_table(table)}"
+        f"SELECT DISTINCT {text} FROM {quote_table(table, name_engine(database.path))}"
         f" WHERE length({text}) <= {_MAX_TEXT} LIMIT {most}"
     )
 
 
 def count_rows(database: Database, table: str) -> Value:
     """Return the number of rows of a table. Raises QueryError as `Database.execute`."""
-    ((count,),) = database.execute(f"SELECT count(*) FROM {_quote_table(table)}")
+    place = quote_table(table, name_engine(database.path))
+    ((count,),) = database.execute(f"SELECT count(*) FROM {place}")
     return count
 
 
@@ -203,7 +200,7 @@ def describe_column(database: Database, table: str, column: Column, *, most: int
     engine = name_engine(database.path)
     name, text = quote_name(column.name), _as_text(column.name)
     has_bounds = find_kind(column.type, engine) in {*NUMBERS, TIME}
-    names = {"name": name, "text": text, "table": _quote_table(table)}
+    names = {"name": name, "text": text, "table": quote_table(table, engine)}
     bounds = f", CAST(min({name}) AS TEXT), CAST(max({name}) AS TEXT)" if has_bounds else ""
     ((different, nulls, *ends),) = database.execute(_FACTS.format(**names, bounds=bounds))
     words = [column.type, f"{different} different"]

@@ -19,11 +19,11 @@ from math import isfinite
 from typing import Any
 from uuid import UUID
 
+from answerkey.engines.database import EXACT_DIGITS
 from answerkey.engines.names import DUCKDB, POSTGRES, SQLITE
 from answerkey.engines.schema import Table
 from answerkey.engines.sqlite.schema import affinity
 
-_EXACT_DIGITS = 15  # of a decimal that a float holds
 _ENUM = re.compile(r"\s*ENUM\s*\((.*)\)\s*\Z", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"'((?:[^']|'')*)'")
 _ARGUMENTS = re.compile(r"\(([^()]*)\)")
@@ -175,7 +175,7 @@ def _read_number(column: ColumnType, value: Any) -> int | float | str:
             raise ValueError(value)
     if number.as_tuple().exponent == 0 and abs(number) < _MOST_EXACT:
         return int(number)
-    is_exact = len(number.as_tuple().digits) <= _EXACT_DIGITS
+    is_exact = len(number.as_tuple().digits) <= EXACT_DIGITS
     return float(number) if is_exact else f"{number:f}"
 
 

@@ -14,7 +14,6 @@ import os
 import pickle
 import stat
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +25,7 @@ from typing import Any, NamedTuple, NotRequired, TypedDict
 from answerkey.base.errors import InputError
 from answerkey.base.reasons import Reason
 from answerkey.engines.answers import OtherAnswer, check_answer, drop_residue
-from answerkey.engines.database import Database, Limits, QueryError, Row
+from answerkey.engines.database import Database, Limits, QueryError, Row, end_with
 from answerkey.engines.names import POSTGRES, SQLITE, name_engine
 from answerkey.engines.opening import load_engine
 from answerkey.engines.sqlite.files import find_inside
@@ -69,7 +68,6 @@ _KEPT_SUITES = 32  # predictions for one question arrive together
 LEAST_STEPS = 1_000_000  # the smallest budget
 # A larger budget if the steps of the gold query are unknown: about fifty scans of all tables.
 _STEPS_PER_BYTE = 10
-_SECONDS_BETWEEN_LOOKS = 1
 
 _LAST_RESORT_S = 30  # of a prediction in another engine than SQLite
 
@@ -605,14 +603,6 @@ def main(limits: str, begun: str, parent: str, workers: str) -> None:
     file = open_shared(int(begun))
     TIMER.watch(file)
     if IS_UNIX:  # elsewhere nobody holds a pipe open whose process is gone
-        threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
+        threading.Thread(target=end_with, args=[int(parent)], daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError):
         serve(pickle.loads(bytes.fromhex(limits)), file, int(workers))
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent. A fork of the parent may hold the pipe open, so the
-    end of the pipe is not enough; the kernel's signal would follow the parent's thread, not it."""
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(0)

@@ -30,7 +30,6 @@ from answerkey.base.records import (
 )
 from answerkey.engines.database import Limits
 from answerkey.engines.names import SUFFIXES, name_engine
-from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import decode_schema
 from answerkey.engines.sqlite.files import find_inside
 from answerkey.sections.generate_test_suites import SuiteSettings
@@ -178,7 +177,7 @@ def _is_whole(directory: ShardDirectory, folder: Path, task: SuiteTask) -> bool:
 
 
 def _write_databases(folder: Path, task: SuiteTask, files: list[bytes]) -> None:
-    shard, suffix = task.shard, find_engine(task.database.place).suffix
+    shard, suffix = task.shard, SUFFIXES[name_engine(task.database.place)]
     paths = [
         find_inside(folder, f"{shard.database_name}/{name_files(shard)}.{number:02}{suffix}")
         for number in range(1, len(files) + 1)

@@ -21,6 +21,7 @@ from answerkey.base.errors import InputError
 from answerkey.base.records import Shard, hash_value
 from answerkey.engines.database import DatabaseError, Limits
 from answerkey.engines.executions import Executions
+from answerkey.engines.names import SUFFIXES
 from answerkey.engines.opening import find_engine
 from answerkey.engines.schema import Schema
 from answerkey.sections.generate_test_suites import SuiteSettings
@@ -134,7 +135,7 @@ def make_suites(
                 for number in choice.kept
                 if any(number in suite.answers for suite in choice.suites.values())
             }
-            named = _name_files(shard, files, engine.suffix)
+            named = _name_files(shard, files, SUFFIXES[engine.name])
             made = {
                 case.question.question_id: make_record(case, suite, asked, named)
                 for case, suite in choice.suites.items()

@@ -39,7 +39,7 @@ _BUILD = Bounds(
     max_heap_bytes=4 << 30,
     max_cpu_s=1800,
 )
-# Who has no DuckDB is told so when this module is imported.
+# If DuckDB is not installed, this raises, and `load_engine` says which package is missing.
 _VERSION = metadata.version("duckdb")
 _BUILD_SECONDS = 2 * _BUILD.max_cpu_s
 _FILE = "corpus.duckdb"  # its name is that of the catalogue, which an error may show
@@ -50,9 +50,7 @@ _LAYOUT = 2  # raised if the same text gives another file
 class DuckDBEngine:
     """DuckDB."""
 
-    name = "duckdb"
-    title = "DuckDB"
-    suffix = ".duckdb.sql"
+    name = DUCKDB
     counts_steps = False
 
     def version(self) -> str:

@@ -13,7 +13,6 @@ import re
 import resource
 import signal
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -23,7 +22,7 @@ from typing import Any
 import duckdb
 
 from answerkey.base.reasons import Reason
-from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES
+from answerkey.engines.database import MAX_COLUMNS, MAX_SQL_BYTES, end_with
 from answerkey.engines.duckdb import loading
 from answerkey.engines.duckdb.messages import (
     CORRUPT,
@@ -50,7 +49,6 @@ from answerkey.engines.duckdb.values import (
 )
 from answerkey.engines.schema import encode_schema
 
-_SECONDS_BETWEEN_LOOKS = 0.5
 _KEPT_OPEN = 64
 _ANY_INSTANT = "2000-01-01"  # what is described reads no clock
 _ROWS_AT_ONCE = 2048
@@ -379,6 +377,11 @@ class Server:
         self._open.move_to_end(number)
         return database
 
+    def _find_filled(self, number: int, spec: tuple[Any, ...]) -> OpenDatabase | None:
+        """Return the database; None if its rows were in a process that has ended."""
+        database = self._find(number, spec)
+        return None if database.is_in_memory and not database.fillings else database
+
     def _close(self, number: int) -> None:
         database = self._open.pop(number, None)
         if database is not None:
@@ -387,8 +390,8 @@ class Server:
     def _do_execute(
         self, bounds: Bounds, number: int, spec: tuple[Any, ...], sql: str
     ) -> tuple[Any, ...]:
-        database = self._find(number, spec)
-        if database.is_in_memory and not database.fillings:
+        database = self._find_filled(number, spec)
+        if database is None:
             return (LOST,)
         try:
             with bounded(bounds):
@@ -406,8 +409,8 @@ class Server:
     def _do_list_reads(
         self, bounds: Bounds, number: int, spec: tuple[Any, ...], sql: str
     ) -> tuple[Any, ...]:
-        database = self._find(number, spec)
-        if database.is_in_memory and not database.fillings:
+        database = self._find_filled(number, spec)
+        if database is None:
             return (LOST,)
         with bounded(bounds):
             return OK, self._queries.list_reads(database, sql, bounds)
@@ -521,7 +524,7 @@ def _read_used_bytes() -> int | None:
 
 
 def read_exactly(file: int, count: int) -> bytes:
-    """Return so many bytes of a pipe.
+    """Read `count` bytes from a pipe and return them.
 
     Raises:
         EOFError: the pipe ends before.
@@ -550,12 +553,12 @@ def read_message(file: int) -> Any:
 
 def main(parent: str) -> None:
     """Answer requests as long as the process `parent` is there."""
-    # What DuckDB prints must not get among the replies.
+    # The replies have a file of their own. What DuckDB prints goes to the standard error.
     requests, replies = os.dup(0), os.dup(1)
     os.dup2(2, 1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    threading.Thread(target=_end_with, args=[int(parent)], daemon=True).start()
+    threading.Thread(target=end_with, args=[int(parent)], daemon=True).start()
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGPROF])
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -570,11 +573,3 @@ def main(parent: str) -> None:
             except Exception as error:  # the other side raises it
                 reply = (FAILED, f"{type(error).__name__}: {error}")
             write_message(replies, reply)
-
-
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent. A fork of the parent may hold the pipe open, so the
-    end of the pipe is not enough; the kernel's signal would follow the parent's thread."""
-    while os.getppid() == parent:
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(0)

@@ -11,11 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 from answerkey.base.reasons import Reason
+from answerkey.engines.database import EXACT_DIGITS
 
 Column = Sequence[Any]
 Converter = Callable[[Column], Column]
 
-MAX_EXACT_DIGITS = 15  # a float has as many decimal digits
 _INT64 = range(-(1 << 63), 1 << 63)
 _EDGE_YEARS = (MINYEAR, MAXYEAR)  # infinite moments have these, too
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
@@ -61,7 +61,7 @@ def find_converter(kind: str) -> Converter | None:
         digits, scale = map(int, kind[len("DECIMAL(") : -1].split(","))
         if not scale:
             return _convert_integers
-        return _convert_floats if digits <= MAX_EXACT_DIGITS else _convert_decimals
+        return _convert_floats if digits <= EXACT_DIGITS else _convert_decimals
     if kind in ("DOUBLE", "FLOAT"):
         return _check_floats
     known = _CONVERTERS.get(kind)
@@ -140,9 +140,7 @@ def convert_decimal(value: Decimal) -> int | float | str:
     _, digits, exponent = value.as_tuple()
     if exponent == 0:
         return _convert_integer(int(value))
-    if len(digits) <= MAX_EXACT_DIGITS or len(value.normalize().as_tuple().digits) <= (
-        MAX_EXACT_DIGITS
-    ):
+    if len(digits) <= EXACT_DIGITS or len(value.normalize().as_tuple().digits) <= (EXACT_DIGITS):
         return float(value)
     return f"{value:f}".rstrip("0").rstrip(".")
 

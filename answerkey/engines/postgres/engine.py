@@ -9,7 +9,7 @@ from typing import Any
 
 from answerkey.engines.database import Limits
 from answerkey.engines.engine import WHOLE_SAMPLE, RowSample, StoredTables
-from answerkey.engines.names import POSTGRES, SUFFIXES
+from answerkey.engines.names import POSTGRES
 from answerkey.engines.postgres.embedded import find_wheel
 from answerkey.engines.postgres.guard import PostgresDatabase
 from answerkey.engines.postgres.loading import build_empty, build_from_text, read_text
@@ -29,8 +29,6 @@ class PostgresEngine:
     """PostgreSQL in the embedded server, or in one of the user's own."""
 
     name = POSTGRES
-    title = "PostgreSQL"
-    suffix = SUFFIXES[POSTGRES]
     counts_steps = False
 
     def version(self) -> str:

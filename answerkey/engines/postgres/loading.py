@@ -456,30 +456,35 @@ def _explain(error: psycopg.Error, statement: Statement, path: Path) -> DumpErro
     return DumpError(f"{path}: line {statement.line}: {words}")
 
 
-_SCHEMAS = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
+# Schemas of the database itself (n), and its relations (r): partitions are a part of their table,
+# and what an extension brings is no part of the database.
+OWN_SCHEMAS = "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'"
+OWN_RELATIONS = f"""NOT r.relispartition AND {OWN_SCHEMAS}
+  AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
+                  AND d.objid = r.oid AND d.deptype = 'e')"""
 _GRANTED = f"""
 SELECT n.nspname, r.relname, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
 JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
-WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {_SCHEMAS} GROUP BY 1, 2"""
+WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {OWN_SCHEMAS} GROUP BY 1, 2"""
 _STORED = f"""
 SELECT format('%I.%I', n.nspname, r.relname),
        (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) FROM pg_attribute a
         WHERE a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
           AND a.attgenerated = '')
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE r.relkind = 'r' AND {_SCHEMAS} ORDER BY r.oid"""
+WHERE r.relkind = 'r' AND {OWN_SCHEMAS} ORDER BY r.oid"""
 _MATERIALIZED = f"""
 SELECT format('%I.%I', n.nspname, r.relname)
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE r.relkind = 'm' AND {_SCHEMAS} ORDER BY r.oid"""
+WHERE r.relkind = 'm' AND {OWN_SCHEMAS} ORDER BY r.oid"""
 
 
 def grant_reading(connection: Connection) -> None:
     """Let readers read the columns of all tables and views, and use the types and functions of all
     schemas. They may not read what Postgres adds to each row (ctid, xmin, tableoid), which depends
     on more than the rows."""
-    schemas = connection.execute(f"SELECT n.nspname FROM pg_namespace n WHERE {_SCHEMAS}")
+    schemas = connection.execute(f"SELECT n.nspname FROM pg_namespace n WHERE {OWN_SCHEMAS}")
     statements = [
         f"GRANT USAGE ON SCHEMA {quote_name(schema)} TO {READERS}"
         for (schema,) in schemas.fetchall()
@@ -500,7 +505,7 @@ def gather_statistics(connection: Connection) -> None:
     tables = connection.execute(
         "SELECT format('%I.%I', n.nspname, r.relname), r.reltuples::bigint"
         " FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace"
-        f" WHERE r.relkind IN ('r', 'm') AND {_SCHEMAS} ORDER BY r.oid"
+        f" WHERE r.relkind IN ('r', 'm') AND {OWN_SCHEMAS} ORDER BY r.oid"
     ).fetchall()
     for target in (100, _MAX_TARGET):
         listed = [name for name, count in tables if count <= target * _ROWS_OF_TARGET]

@@ -6,20 +6,15 @@ from collections import defaultdict
 from typing import Any
 
 from answerkey.engines.names import POSTGRES
-from answerkey.engines.postgres.loading import Connection
+from answerkey.engines.postgres.loading import OWN_RELATIONS, Connection
 from answerkey.engines.postgres.settings import Settings
 from answerkey.engines.schema import Column, ForeignKey, Schema, Table
 
-# Partitions are a part of their table, and what an extension brings is no part of the database.
-_TABLES = """
+_TABLES = f"""
 SELECT r.oid::bigint, n.nspname, r.relname, r.relkind::text,
        CASE WHEN r.relkind IN ('v', 'm') THEN pg_get_viewdef(r.oid) ELSE '' END
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE r.relkind IN ('r', 'p', 'v', 'm') AND NOT r.relispartition
-  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-  AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-                  AND d.objid = r.oid AND d.deptype = 'e')
-ORDER BY r.oid"""
+WHERE r.relkind IN ('r', 'p', 'v', 'm') AND {OWN_RELATIONS} ORDER BY r.oid"""
 # A domain is named by its base type, which may be a domain itself.
 _COLUMNS = """
 WITH RECURSIVE bases AS (

@@ -13,6 +13,7 @@ from answerkey.engines.postgres.dump_text import DumpReader
 from answerkey.engines.postgres.guard import connect_reader, read_own_types
 from answerkey.engines.postgres.loading import (
     COPY_IN,
+    OWN_RELATIONS,
     PASSED_OVER,
     Connection,
     Definitions,
@@ -58,15 +59,11 @@ _SETS_ROLE = "SET session_replication_role = replica"  # no trigger, no foreign 
 _RESETS_ROLE = "RESET session_replication_role"
 _ROWS_AT_ONCE = 1000
 
-# Partitions are a part of their table. Tables that inherit have rows of their own.
-_TABLES = """
+# Tables that inherit have rows of their own.
+_TABLES = f"""
 SELECT r.oid::bigint, n.nspname, r.relname, r.relkind::text
 FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace
-WHERE r.relkind IN ('r', 'p') AND NOT r.relispartition
-  AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
-  AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass
-                  AND d.objid = r.oid AND d.deptype = 'e')
-ORDER BY r.oid"""
+WHERE r.relkind IN ('r', 'p') AND {OWN_RELATIONS} ORDER BY r.oid"""
 _COLUMNS = """
 WITH RECURSIVE bases AS (
     SELECT oid AS type, oid AS base FROM pg_type

@@ -28,13 +28,12 @@ from psycopg.adapt import AdaptersMap
 from psycopg.types.string import TextLoader
 
 from answerkey.base.reasons import Reason
-from answerkey.engines.database import Value
+from answerkey.engines.database import EXACT_DIGITS, Value
 
 BOOL, BYTEA, NUMERIC, BPCHAR, JSON, JSONB, RECORD = 16, 17, 1700, 1042, 114, 3802, 2249
 _FLOATS = (700, 701)
 _INTEGERS = (20, 21, 23, 26)
 _PLAIN = (*_INTEGERS, *_FLOATS)  # which psycopg reads as Python's numbers
-_EXACT_DIGITS = 15
 _MAX_INTEGER = 2**63
 _INTEGER_DIGITS = 20  # of the smallest one, with its sign
 # Postgres gives a quotient at least 16 digits, in groups of 4 (NUMERIC_MIN_SIG_DIGITS, DEC_DIGITS).
@@ -134,7 +133,7 @@ def read_stored_numeric(text: str) -> Value:
         return number if -_MAX_INTEGER <= number < _MAX_INTEGER else text
     decimals = decimals.rstrip("0")
     digits = (whole.lstrip("-") + decimals).lstrip("0")
-    return float(text) if len(digits) <= _EXACT_DIGITS else f"{whole}.{decimals}".rstrip(".")
+    return float(text) if len(digits) <= EXACT_DIGITS else f"{whole}.{decimals}".rstrip(".")
 
 
 def _read_bool(text: str) -> int:

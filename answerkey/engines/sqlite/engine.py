@@ -10,7 +10,7 @@ from typing import Any
 
 from answerkey.engines.database import Limits
 from answerkey.engines.engine import WHOLE_SAMPLE, RowSample, StoredTables
-from answerkey.engines.names import SQLITE, SUFFIXES
+from answerkey.engines.names import SQLITE
 from answerkey.engines.schema import Schema
 from answerkey.engines.sqlite import tables
 from answerkey.engines.sqlite.files import open_database
@@ -23,8 +23,6 @@ class SQLiteEngine:
     """SQLite, as `Engine` describes it."""
 
     name = SQLITE
-    title = "SQLite"
-    suffix = SUFFIXES[SQLITE]
     counts_steps = True
 
     def version(self) -> str:
